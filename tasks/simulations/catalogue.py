@@ -14,6 +14,11 @@ def experiments() -> list[dict[str, Any]]:
     return [experiment.as_json() for experiment in EXPERIMENTS.values()]
 
 
+def published_parameters() -> dict[str, dict[str, Any]]:
+    """The parameters of the paper by experiment."""
+    return {name: experiment.check({}) for name, experiment in EXPERIMENTS.items()}
+
+
 def parse_settings(settings: Iterable[str]) -> dict[str, str]:
     """Split ``name=value`` texts; raises ``BadInput`` that names the text."""
     given: dict[str, str] = {}

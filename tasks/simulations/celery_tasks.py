@@ -11,9 +11,11 @@ from simulator.experiments.registry import check_seed, find_experiment, run_expe
 from tasks.platform.app import AWAY, app, queue
 from tasks.platform.lease import Lease
 from tasks.platform.stop import Stopped
+from tasks.simulations import catalogue
 from tasks.surveys.celery_tasks import queue_unless_queued
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
+from webapp.store.simulations.services import TooManySimulations
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +26,23 @@ def start(experiment: str, parameters: Mapping[str, Any], seed: int, owner: Any)
     row = services.create(experiment, checked, check_seed(seed), owner)
     transaction.on_commit(lambda: _queue(row.pk))
     return row
+
+
+def start_published() -> list[Simulation]:
+    """Start a public run of each experiment with the parameters of its paper that has none yet.
+
+    As many as may wait at once; the rest at the next call.
+    """
+    defaults = catalogue.published_parameters()
+    known = services.find_findings(defaults)
+    started = []
+    for name in defaults:
+        if name not in known:
+            try:
+                started.append(start(name, {}, 1, None))
+            except TooManySimulations:
+                break
+    return started
 
 
 def _queue(pk: int) -> None:

@@ -7,6 +7,7 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from tasks.simulations import catalogue, celery_tasks
+from tests.pages.simulations.simulation_cast import finished_run
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 
@@ -94,3 +95,10 @@ def test_runs_of_an_account_are_its_own(client, queued, django_capture_on_commit
 def test_what_is_not_there_is_not_found(client):
     assert client.get("/inside/nothing/").status_code == 404
     assert client.get("/inside/runs/nothing/").status_code == 404
+
+
+def test_the_finding_of_the_papers_parameters_is_on_the_list_and_the_form(client):
+    finished_run(None)
+    for address in ("/inside/", "/inside/topology/"):
+        assert "128 hosts on 80 switches" in client.get(address).content.decode()
+    assert "128 hosts" not in client.get("/inside/presto/").content.decode()

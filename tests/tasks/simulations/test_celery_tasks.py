@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from core.errors import BadInput
 from tasks.platform import lease
-from tasks.simulations import celery_tasks
+from tasks.simulations import catalogue, celery_tasks
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 from webapp.store.simulations.services import TooManySimulations
@@ -104,3 +104,15 @@ def test_expired_anonymous_runs_are_deleted():
     Simulation.objects.update(finished_at=old)
     start()
     assert not Simulation.objects.filter(pk=row.pk).exists()
+
+
+def test_public_runs_with_the_parameters_of_papers_are_started_once(queued):
+    started = celery_tasks.start_published()
+    assert len(started) == services.MAX_OPEN
+    assert len({row.experiment for row in started}) == services.MAX_OPEN
+    for row in started:
+        services.finish(services.claim(row.pk), {"results": []}, "A finding", [])
+    found = services.find_findings(catalogue.published_parameters())
+    assert {row.experiment for row in started} == set(found)
+    again = celery_tasks.start_published()
+    assert not {row.experiment for row in again} & set(found)

@@ -22,7 +22,11 @@ _SECTION = {"section": "screening"}
 def hub(request: HttpRequest) -> HttpResponse:
     """All experiments with their questions, and the reader's runs."""
     rows = services.owned_by(request.user).defer("result", "charts")[:50]
-    context = {**_SECTION, "experiments": catalogue.experiments(), "rows": rows}
+    findings = services.find_findings(catalogue.published_parameters())
+    experiments = [
+        {**row, "finding": findings.get(row["experiment"])} for row in catalogue.experiments()
+    ]
+    context = {**_SECTION, "experiments": experiments, "rows": rows}
     return render(request, "simulations/hub.html", context)
 
 
@@ -46,6 +50,7 @@ def experiment(request: HttpRequest, name: str) -> HttpResponse:
         "fields": parameter_rows(known, asked, errors),
         "seed": seed,
         "errors": errors,
+        "finding": services.find_findings(catalogue.published_parameters()).get(name),
     }
     return render(request, "simulations/experiment.html", context, status=422 if errors else 200)
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tasks.campaigns.demo import build_demo
+from tasks.simulations.celery_tasks import start_published
 from webapp.console.product_command import ProductCommand
 
 
@@ -12,6 +13,8 @@ class Command(ProductCommand):
     help = "the first wide-area measurement of a new installation, labelled synthetic"
 
     def handle(self, *args: Any, **options: Any) -> None:
+        # Workers run them beside the measurement.
+        start_published()
         made = build_demo()
         if made:
             self.write_note(f"· {made.name}: a synthetic measurement, at /wide-area/{made.slug}/")
