@@ -96,7 +96,10 @@ def _share(value: float | None) -> str:
 
 
 class Lake:
-    """Observations of a survey and of a campaign, in which evidence is looked up."""
+    """Observations of a survey and of a campaign, in which evidence is looked up.
+
+    Evidence of a campaign names the vantage point and the region as its rows do, and the round.
+    """
 
     def __init__(self, survey: Path, campaign: Path) -> None:
         self._survey, self._campaign = survey, campaign

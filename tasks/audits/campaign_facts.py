@@ -148,7 +148,7 @@ class _Solver:
             if np.isfinite(excess_ms[i]):
                 values = self.samples.values[rows, i]
                 nearest = np.where(np.isnan(values), np.inf, values).min(axis=1).argmin()
-                found.append((self.samples.clients[i], _region_of(names[int(nearest)])[1]))
+                found.append((self.samples.clients[i], names[int(nearest)]))
         return tuple(found)
 
     def _best(self, k: int) -> tuple[str, ...]:
