@@ -37,7 +37,6 @@ ENTRIES = (
     "tasks.joining",
     "screening.agent",
     "screening.bundle",
-    "simulator.packets.simulation",
     "testbed.namespaces.namespace_exec",
 )
 # Loaded by name: at the first use, since it imports a compiler, or as the reader of a provider.
