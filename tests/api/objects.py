@@ -13,6 +13,7 @@ from typing import Any
 
 from tests.pages import fill
 
+# Of the cast of the pages.
 CAPTURE = "spring"
 SURVEYS = ["top-domains-of-march-2013", "a-year-later"]
 SURVEYS_OF_OPERATOR = ["nothing-in-a-cloud", "the-wide-the-long-and-the-foreign"]
@@ -84,17 +85,6 @@ def beacon(owner: Any) -> str:
     for n in range(beacons.MIN_ROUND_TRIPS):
         beacons.count(row, "DE", [("aws/eu-central-1", 20.0 + n)])
     return str(row.key)
-
-
-def capture() -> str:
-    """The report of a small capture, as an import leaves it."""
-    from tasks.traffic import log_import
-    from tests.pages.surveys.test_traffic import document
-
-    folder = log_import.root() / CAPTURE
-    folder.mkdir(parents=True)
-    (folder / "report.json").write_text(json.dumps(document(sized=True)))
-    return CAPTURE
 
 
 def pool(owner: Any) -> dict[str, Any]:
@@ -215,7 +205,7 @@ def existing(slugs: dict[str, str]) -> dict[str, Any]:
         "experiment": "topology",
         "packaged": packaged(),
         "search": search(),
-        "capture": capture(),
+        "capture": CAPTURE,
         "vantage_points": ["v-one", "vp-invited"],
         "range_tables": RangeTable.objects.count(),
     }
