@@ -184,7 +184,7 @@ def test_programs_make_list_and_end_links(accounts: TenantAccounts, kind: str) -
     assert client.get(path).status_code == 404
     for _ in range(sharing.MAX_LINKS - 1):
         sharing.issue(accounts.anna, getattr(accounts, kind).private)
-    assert client.post(base, "{}", **mine).status_code == 422
+    assert client.post(base, "{}", **mine).status_code == 409
 
 
 def test_what_it_was_cloned_from_stays_its_makers(accounts: TenantAccounts) -> None:
