@@ -85,8 +85,12 @@ class Visitor:
         """Open a page, then change the screen in place: nothing moves or scrolls sideways."""
         self.show(screens[0][0], screens[0][1][0])
         self.open(path)
-        if (shift := self.shift()) > MAX_LAYOUT_SHIFT:
-            self.note(f"layout shift {shift:.3f} at {screens[0][0]}")
+        if self.shift() > MAX_LAYOUT_SHIFT:
+            # On a busy machine a font may arrive while the browser still waits for it, and lines
+            # move once. A page that moves by itself does so again when its fonts are there.
+            self.open(path)
+            if (shift := self.shift()) > MAX_LAYOUT_SHIFT:
+                self.note(f"layout shift {shift:.3f} at {screens[0][0]}")
         for width, themes, narrow in screens:
             for theme in themes:
                 self.show(width, theme)
