@@ -45,8 +45,8 @@ together: compiled
 	@$(VENV)/python -m pytest -n $(AT_ONCE) --no-loadscope-reorder -m "not timed"
 
 compiled: setup-test
-	@$(VENV)/python -m pytest --collect-only -qq > /dev/null || true
-	@$(VENV)/python -m tests.compiled
+	@$(VENV)/python -m pytest --collect-only -qq > /dev/null & \
+	$(VENV)/python -m tests.compiled; rest=$$?; wait; exit $$rest
 
 # Spark lives in an environment of its own, since nothing else needs it; it wants Java 17.
 SPARK_VENV := .venv-spark

@@ -69,7 +69,8 @@ def install_python(kind: str) -> None:
     if is_done(f"pip-{kind}", key) or (kind == "run" and is_done("pip-test", digest(test))):
         return
     print_status(f"installing hash-pinned Python packages ({kind}.lock)")
-    command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+    # Modules are compiled when they are imported first: half of them never are.
+    command = [PYTHON, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
     subprocess.run([*command, "--require-hashes", "-r", lock], check=True)
     mark(f"pip-{kind}", key)
 

@@ -3,6 +3,9 @@
 What was compiled is kept beside its source, so a second ``python -m tests.compiled`` only loads it.
 """
 
+import sys
+from multiprocessing import Process
+
 import pyarrow as pa
 
 from analysis.campaigns.tables import tables
@@ -19,10 +22,13 @@ from tests.cartography.ranges.files import read_sample
 
 def main() -> None:
     """The choice of regions, tables of campaigns, columns of addresses, packets in a network."""
+    packets = Process(target=simulate_packets)
+    packets.start()
     warm_up()
     build_tables()
     match_addresses()
-    simulate_packets()
+    packets.join()
+    sys.exit(packets.exitcode)
 
 
 def build_tables() -> None:
