@@ -6,7 +6,12 @@ from typing import Literal
 
 from ninja import Schema
 
-from webapp.api.framework.replies.common import Page, RejectedLine, Row
+from webapp.api.framework.replies.common import Page, RejectedLine
+from webapp.api.framework.replies.details import (
+    AuditedSource,
+    Parameter,
+    PolicyVersion,
+)
 from webapp.api.framework.replies.surveys import SurveyPlan
 
 Severity = Literal["critical", "high", "medium", "low", "info"]
@@ -65,7 +70,7 @@ class Audit(Schema):
 
 
 class AuditPlan(Schema):
-    policy: Row
+    policy: PolicyVersion
     rules: list[str]
     domains: int
     survey: SurveyPlan | None
@@ -110,8 +115,8 @@ class AuditReport(Schema):
 
     format: Literal["nephoscope-audit-report"]
     version: int
-    policy: Row
-    source: Row
+    policy: PolicyVersion
+    source: AuditedSource
     generated_at: datetime
     summary: AuditSummary
     findings: list[AuditFinding]
@@ -148,7 +153,7 @@ class AuditRule(Schema):
     category: str
     description: str
     suggestion: str
-    parameters: Row
+    parameters: dict[str, Parameter]
 
 
 class AuditPolicy(Schema):

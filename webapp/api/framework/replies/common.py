@@ -7,7 +7,6 @@ from typing import Any, Generic, TypeVar
 from ninja import Schema
 
 Item = TypeVar("Item")
-Row = dict[str, Any]
 Columns = list[str]
 Rows = list[list[Any]]
 

@@ -2,11 +2,17 @@
 """Response schemas of measurement campaigns and their tables."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from ninja import Schema
+from pydantic import JsonValue
 
-from webapp.api.framework.replies.common import CellPage, Columns, Row, Rows
+from webapp.api.framework.replies.common import CellPage, Columns, Rows
+from webapp.api.framework.replies.details import (
+    CampaignSummary,
+    PlannedSchedule,
+    PredictedCost,
+)
 
 CampaignState = Literal["planned", "running", "paused", "stopped", "finished", "failed"]
 
@@ -31,6 +37,8 @@ class CampaignProgress(Schema):
     round: int | None
     rounds: int
     trouble: str
+    elapsed_s: float
+    left_s: float | None
 
 
 class Campaign(Schema):
@@ -49,8 +57,8 @@ class Campaign(Schema):
     seed: int
     error: str
     progress: CampaignProgress
-    predicted: Row
-    summary: Row
+    predicted: PredictedCost
+    summary: CampaignSummary
     is_public: bool
     page: str
 
@@ -59,8 +67,8 @@ class CampaignPlan(Schema):
     """What a campaign would send: totals, and why it would be refused."""
 
     name: str
-    schedule: Row
-    predicted: Row
+    schedule: PlannedSchedule
+    predicted: PredictedCost
     refusals: list[str]
 
 
@@ -99,7 +107,7 @@ class Coverage(Schema):
 class Activity(Schema):
     name: str
     probe: str
-    options: dict[str, Any]
+    options: dict[str, JsonValue]
 
 
 class Preset(Schema):
@@ -134,10 +142,10 @@ class MeasuredCampaign(Schema):
     label: str
     vantages: int
     targets: list[Target]
-    schedule: Row
+    schedule: PlannedSchedule
     started_at: datetime | None
     finished_at: datetime | None
-    summary: Row
+    summary: CampaignSummary
     is_public: bool
     page: str
 

@@ -6,7 +6,11 @@ from typing import Literal
 
 from ninja import Schema
 
-from webapp.api.framework.replies.common import Row
+from webapp.api.framework.replies.details import (
+    LatencySource,
+    SolverOptions,
+    SolverProgress,
+)
 
 
 class RecommendationLinks(Schema):
@@ -19,15 +23,15 @@ class ListedRecommendation(Schema):
     id: str
     title: str
     survey: str | None
-    source: Row
+    source: LatencySource
     shared: bool
     status: Literal["awaiting", "queued", "running", "finished", "failed"]
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-    progress: Row
+    progress: SolverProgress
     error: str
-    options: Row
+    options: SolverOptions
     files: list[str]
     links: RecommendationLinks
 
@@ -57,7 +61,7 @@ class Recommendation(ListedRecommendation):
 class Variant(Schema):
     """The solution for changed options; nothing is stored."""
 
-    options: Row
+    options: SolverOptions
     result: Solution
 
 

@@ -5,8 +5,12 @@ from datetime import datetime
 from typing import Literal
 
 from ninja import Schema
+from pydantic import JsonValue
 
-from webapp.api.framework.replies.common import Row
+from webapp.api.framework.replies.details import (
+    AlertPayload,
+    EventDetail,
+)
 
 
 class Schedule(Schema):
@@ -15,7 +19,7 @@ class Schedule(Schema):
     id: str
     name: str
     kind: Literal["survey", "campaign", "audit"]
-    request: Row
+    request: dict[str, JsonValue]
     cron: str | None
     interval_minutes: int | None
     time_zone: str
@@ -52,7 +56,7 @@ class ScheduleEvent(Schema):
     after: str
     repeats: int
     at: datetime
-    detail: Row
+    detail: EventDetail
     schedule: str
     schedule_name: str
     due_at: datetime
@@ -101,4 +105,4 @@ class AlertDelivery(Schema):
     last_status: int | None
     last_reason: str
     log: list[AlertAttempt]
-    payload: Row
+    payload: AlertPayload

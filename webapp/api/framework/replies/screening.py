@@ -2,13 +2,20 @@
 """Response schemas of pools of screened machines."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from ninja import Schema
 
-from webapp.api.framework.replies.common import Row
+from webapp.api.framework.replies.details import (
+    CallFigures,
+    CpuFigures,
+    FindingFigures,
+    Host,
+    LatencySeries,
+    ReportSummary,
+)
 from webapp.store.screening.selectors import InstanceRow
-from webapp.store.screening.views import StallView
+from webapp.store.screening.views import BatteryView, StallView
 
 
 class Pool(Schema):
@@ -67,29 +74,29 @@ class PoolReport(Schema):
     verdict: str
     per_100s: float | None
     cause: str
-    summary: Row
+    summary: ReportSummary
 
 
 class NewLog(Schema):
     id: int
-    series: list[Row]
+    series: list[LatencySeries]
 
 
 class LogVerdicts(Schema):
     """Figures and verdict of each series of a log."""
 
-    results: list[Row]
+    results: list[LatencySeries]
 
 
 class Findings(Schema):
     """Findings by section; each has figures, or a ``reason`` why it has none."""
 
     is_analysed: bool
-    causes: Row | None = None
-    calibration: Row | None = None
-    persistence: Row | None = None
-    nights: Row | None = None
-    heatmap: Row | None = None
+    causes: FindingFigures | None = None
+    calibration: FindingFigures | None = None
+    persistence: FindingFigures | None = None
+    nights: FindingFigures | None = None
+    heatmap: FindingFigures | None = None
 
 
 class Finding(Schema):
@@ -100,7 +107,7 @@ class CpuHistogram(Schema):
     """A virtual CPU; rows of the histogram are low µs, high µs and count."""
 
     cpu: int
-    figures: Row
+    figures: CpuFigures
     histogram: list[list[float | None]]
     stalls: list[StallView]
     causes: dict[str, dict[str, float]]
@@ -111,7 +118,7 @@ class CallHistogram(Schema):
 
     caller: str
     server: str
-    figures: Row
+    figures: CallFigures
     histogram: list[list[float | None]]
 
 
@@ -123,8 +130,8 @@ class InstanceDetail(Schema):
     reports: list[PoolReport]
     cpus: list[CpuHistogram]
     calls: list[CallHistogram]
-    battery: list[Row]
-    host: Row
+    battery: list[BatteryView]
+    host: Host
     pressure_us: dict[str, dict[str, int]]
     causes: dict[str, str]
 
@@ -171,7 +178,7 @@ class AgentReport(Schema):
 
     report_id: str
     agent_version: str
-    host: dict[str, Any]
+    host: Host
 
 
 class ReportReceipt(Schema):

@@ -2,12 +2,19 @@
 """Response schemas of surveys, their reports and their tables."""
 
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from ninja import Schema
 from pydantic import Field
 
-from webapp.api.framework.replies.common import Columns, RejectedLine, Row, Rows
+from webapp.api.framework.replies.common import Columns, RejectedLine, Rows
+from webapp.api.framework.replies.details import (
+    CaptureQuality,
+    NameCounts,
+    RangeTableVersion,
+    SecondPassCounts,
+    StageTimes,
+)
 
 
 class SurveyLinks(Schema):
@@ -30,7 +37,7 @@ class SurveyCounters(Schema):
     resolved: int
     cloud: int
     failed: dict[str, int]
-    stages: Row
+    stages: dict[str, StageTimes]
     estimated_queries: int
     elapsed_s: float | None
     rate_qps: float | None
@@ -84,12 +91,12 @@ class SurveyReport(Schema):
     campaign: str
     state: str
     world: str
-    names: Row
-    stages: Row
+    names: NameCounts
+    stages: dict[str, StageTimes]
     domains: dict[str, int]
     rejected: list[RejectedLine]
-    vantages: Row
-    range_tables: list[Row]
+    vantages: dict[str, SecondPassCounts]
+    range_tables: list[RangeTableVersion]
     tables: dict[str, "ReportTable"]
 
 
@@ -226,9 +233,9 @@ class Capture(Schema):
     name: str
     logs: list[LogSummary]
     tables: dict[str, CaptureTableContent]
-    quality: dict[str, Any]
+    quality: CaptureQuality
     checks: list[str]
-    range_tables: list[Row]
+    range_tables: list[RangeTableVersion]
 
 
 class CaptureTable(CaptureTableContent):

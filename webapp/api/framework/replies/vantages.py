@@ -6,7 +6,11 @@ from typing import Literal
 
 from ninja import Schema
 
-from webapp.api.framework.replies.common import Row
+from webapp.api.framework.replies.details import (
+    NetworkCredits,
+    ProbePlace,
+    VantageLimits,
+)
 
 Health = Literal["alive", "stale", "lost", "invited", "draining", "revoked", "outside"]
 
@@ -26,7 +30,7 @@ class VantagePoint(Schema):
     provider: str
     asn: int | None
     cloud: str
-    limits: Row
+    limits: VantageLimits
     version: str
     clock_offset_ms: float | None
     clock_doubt_ms: float | None
@@ -52,7 +56,7 @@ class VantageIdentity(Schema):
     user: str
     password: str
     authority: str
-    limits: Row
+    limits: VantageLimits
 
 
 class Presence(Schema):
@@ -76,9 +80,9 @@ class NetworkSearch(Schema):
     state: Literal["waiting", "asking", "ready", "failed"]
     wanted: WantedProbes
     error: str
-    credits: Row | None
+    credits: NetworkCredits | None
     credits_error: str
-    places: list[Row]
+    places: list[ProbePlace]
     matching: int
     asked_at: datetime
     said_at: datetime | None
