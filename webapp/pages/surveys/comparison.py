@@ -41,7 +41,7 @@ class Pair:
     def context(self) -> dict[str, Any]:
         """What every page of a comparison shows."""
         return {
-            "section": "surveys",
+            "section": "comparison",
             "before": selectors.row_of(self.before),
             "after": selectors.row_of(self.after),
         }
@@ -67,7 +67,7 @@ def choose(request: HttpRequest) -> HttpResponse:
         return redirect("comparison", before=before, after=after)
     likely_before, likely_after = _default_pair(rows, known.get(after))
     context = {
-        "section": "surveys",
+        "section": "comparison",
         "rows": rows,
         "chosen_after": likely_after,
         "chosen_before": before if before in known and before != likely_after else likely_before,

@@ -31,7 +31,7 @@ from webapp.store.vantages import history, services
 from webapp.store.vantages.documents import Health, age_of, clock_is_off, health_of
 
 SHOWN = 100
-SECTION = "campaigns"
+SECTION = "vantages"
 _ACTS: dict[str, Callable[[VantagePoint], None]] = {
     "drain": enrolment.drain,
     "resume": enrolment.resume,

@@ -76,7 +76,8 @@ systemDark.addEventListener("change", announceTheme);
 document.addEventListener("htmx:afterSettle", () => sortable(document));
 sortable(document);
 // The tab of this page is in view even where tabs scroll.
-const tabs = document.querySelector(".tabs");
-const here = tabs?.querySelector("[aria-current]");
-if (here)
-  tabs.scrollLeft = here.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - here.clientWidth) / 2;
+for (const tabs of document.querySelectorAll(".tabs")) {
+  const here = tabs.querySelector("[aria-current]");
+  if (here)
+    tabs.scrollLeft = here.offsetLeft - tabs.offsetLeft - (tabs.clientWidth - here.clientWidth) / 2;
+}
