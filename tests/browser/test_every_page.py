@@ -8,6 +8,9 @@ from tests.browser.visitor import Visitor
 
 PAGES = (
     "/",
+    "/?fail=aws.us-east-1",
+    "/ask/?q=shop.example%20news.example",
+    "/s/{atlas}/map/",
     "/surveys/",
     "/surveys/new/",
     "/about/",

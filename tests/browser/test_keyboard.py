@@ -16,7 +16,7 @@ def test_it_works(visit: Any) -> None:
 
 
 def test_the_table_opens_the_drawer_and_escape_gives_the_focus_back(visit: Any) -> None:
-    page = visit("/")
+    page = visit("/s/{atlas}/map/")
     page.wait_for_selector(".pin")
     link = page.locator("a[data-region='aws.ap-northeast-1']")
     link.focus()

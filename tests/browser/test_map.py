@@ -26,7 +26,7 @@ def boxes(page: Any, selector: str) -> list[list[float]]:
 
 @pytest.mark.parametrize("width", [360, 768, 1440, 1920])
 def test_it_works(visit: Any, width: int) -> None:
-    page = visit("/", width=width)
+    page = visit("/s/{atlas}/map/", width=width)
     page.wait_for_selector(".pin")
     labels, pins = boxes(page, LABELS), boxes(page, ".pin__dot")
     assert len(labels) >= 6
@@ -39,7 +39,7 @@ def test_it_works(visit: Any, width: int) -> None:
 
 @pytest.mark.parametrize("region", ["aws.us-east-1", "aws.ap-southeast-2", "azure.southeastasia"])
 def test_the_drawer_never_hides_its_region(visit: Any, region: str) -> None:
-    page = visit(f"/#region={region}")
+    page = visit(f"/s/{{atlas}}/map/#region={region}")
     page.wait_for_selector(".pin.is-selected")
     drawer, pin = boxes(page, "#drawer")[0], boxes(page, ".pin.is-selected")[0]
     frame = boxes(page, "#map")[0]
@@ -48,7 +48,7 @@ def test_the_drawer_never_hides_its_region(visit: Any, region: str) -> None:
 
 
 def test_the_address_keeps_the_view(visit: Any) -> None:
-    page = visit("/#region=aws.sa-east-1&at=-10.0,-50.0,2.5")
+    page = visit("/s/{atlas}/map/#region=aws.sa-east-1&at=-10.0,-50.0,2.5")
     page.wait_for_selector(".pin.is-selected")
     page.reload()
     page.wait_for_selector(".pin.is-selected")
@@ -57,7 +57,7 @@ def test_the_address_keeps_the_view(visit: Any) -> None:
 
 
 def test_a_click_on_a_circle_opens_and_on_the_sea_closes(visit: Any) -> None:
-    page = visit("/")
+    page = visit("/s/{atlas}/map/")
     page.wait_for_selector(".pin")
     page.locator(".pin[aria-label*='Sydney']").click()
     assert "Sydney" in page.inner_text("#drawer")
@@ -72,7 +72,7 @@ def test_a_survey_without_regions_has_a_map_all_the_same(visit: Any) -> None:
 
 
 def test_the_map_fits_whatever_the_screen_becomes(visit: Any) -> None:
-    page = visit("/", width=390)
+    page = visit("/s/{atlas}/map/", width=390)
     page.wait_for_selector("#map .land", state="attached")
     for width in (420, 700, 1440):
         page.set_viewport_size({"width": width, "height": 900})

@@ -8,7 +8,10 @@ from tests.browser.conftest import Gallery
 from tests.browser.visitor import expect_count
 
 READS = {
-    "/": ("Where in the cloud", "521,681", "The map needs JavaScript"),
+    "/": ("See where any site runs", "521,681", "Pull the plug"),
+    "/?fail=aws.us-east-1": ("Without N. Virginia", "N. Virginia is down", "Restore"),
+    "/ask/?q=DE 40, US 35": ("Clients in 2 countries", "Find the best regions"),
+    "/s/{atlas}/map/": ("Where in the cloud", "521,681", "The map needs JavaScript"),
     "/s/{atlas}/": ("of Amazon-hosted subdomains", "34,018,224"),
     "/s/{atlas}/reports/regions/": ("73.8", "us-east-1", "521,681", "How we know"),
     "/s/{atlas}/domains/linkedin.com/": ("linkedin.com has names on Amazon and", "Load balancer"),

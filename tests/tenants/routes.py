@@ -49,7 +49,7 @@ RULES = (
     (OPEN, "", r"alerts/confirm/<str:token>/|api/v1/(schedules|alert-endpoints)"),
     (OWNED, "", r"(schedules|alerts)/.+|api/v1/(schedules|alert-endpoints)/.+"),
     (ACCOUNT, "", r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
-    (OPEN, "", r"|search/|surveys/(new/|run/)?|compare/|about/|components/"),
+    (OPEN, "", r"|search/|ask/|surveys/(new/|run/)?|compare/|about/|components/"),
     (OPEN, "", r"traffic/(<slug:name>/)?|api/v1/captures.*"),
     (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json|problems(/<kind>)?)"),
     (OPEN, "", r"api/v1/domains/<domain>/history|api/v1/client-(weights|places)"),

@@ -18,7 +18,7 @@ from webapp.pages.surveys import (
 from webapp.pages.ui import about
 
 urlpatterns = [
-    path("", survey_map.atlas, name="atlas"),
+    path("", include("webapp.pages.front.urls")),
     path("search/", domains.search, name="search"),
     path("surveys/", views.surveys, name="surveys"),
     path("surveys/new/", views.new_survey, name="new-survey"),

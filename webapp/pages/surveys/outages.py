@@ -35,7 +35,7 @@ Target = dict[str, Any]
 def outages(request: HttpRequest, slug: str) -> HttpResponse:
     """What fails and who fails with one target, and every target to choose from."""
     survey = survey_or_404(request, slug)
-    targets = _targets(slug)
+    targets = list_targets(slug)
     chosen = _chosen(request, targets)
     context: dict[str, Any] = {
         "section": "outages",
@@ -55,7 +55,7 @@ def outages(request: HttpRequest, slug: str) -> HttpResponse:
     return render(request, "surveys/outages/explorer.html", context)
 
 
-def _targets(slug: str) -> list[Target]:
+def list_targets(slug: str) -> list[Target]:
     """One entry per target, with the figures of names and of domains."""
     names, domains = (selectors.report(slug, t) for t in ("outages", "outage-domains"))
     if names is None or domains is None:

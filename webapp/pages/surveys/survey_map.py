@@ -1,4 +1,4 @@
-"""The home page: the map, its table and three findings."""
+"""The map of a survey, its table and three findings."""
 
 from typing import Any
 
@@ -16,20 +16,8 @@ from webapp.store.surveys import selectors
 
 
 @require_GET
-def atlas(request: HttpRequest) -> HttpResponse:
-    """The newest finished survey on the map, or what to do when there is none."""
-    survey = selectors.front_survey(request.user)
-    if survey is None:
-        running = [c for c in selectors.surveys(limit=20, reader=request.user) if not c.is_final]
-        return render(
-            request, "surveys/map/empty.html", {"running": running[:1], "section": "atlas"}
-        )
-    return show_map(request, survey)
-
-
-@require_GET
 def survey_map(request: HttpRequest, slug: str) -> HttpResponse:
-    """The map of a survey that is not the newest."""
+    """The map of one survey."""
     return show_map(request, survey_or_404(request, slug))
 
 

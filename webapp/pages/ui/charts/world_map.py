@@ -18,7 +18,7 @@ WORLD = PROJECT / "webapp" / "pages" / "static" / "vendor" / "world" / "world-11
 _A = (1.340264, -0.081106, 0.000893, 0.003796)
 _M = math.sqrt(3) / 2
 _HALF_WIDTH, _TOP_LAT, _BOTTOM_LAT = 2.7066299836960748, 80.0, -57.0
-# Points of the coast nearer than this are one.
+# Points of the coast nearer than this are one, where a map asks for no other distance.
 _LEAST_STEP = 0.8
 # Height of an arc's control point as a share of its length, and the highest that an arc may reach.
 _BEND, _ARC_TOP = 0.24, 4.0
@@ -56,15 +56,18 @@ def project(lat: float, lon: float) -> Point:
     return round(across, 1), round((_TOP - y) * WIDTH / (2 * _HALF_WIDTH), 1)
 
 
-@lru_cache(maxsize=1)
-def land() -> str:
-    """The path of all land; empty where the map's file was not installed."""
+@lru_cache(maxsize=2)
+def land(least_step: float = _LEAST_STEP) -> str:
+    """The path of all land; empty where the map's file was not installed.
+
+    Points of the coast nearer than ``least_step`` units are one.
+    """
     try:
         world = json.loads(WORLD.read_text(encoding="utf-8"))
     except OSError:
         return ""
     kept = [f for f in world["features"] if (f["properties"] or {}).get("name") != "Antarctica"]
-    return "".join(_ring(ring) for f in kept for ring in _rings(f["geometry"]))
+    return "".join(_ring(ring, least_step) for f in kept for ring in _rings(f["geometry"]))
 
 
 def _rings(geometry: dict[str, Any]) -> Iterable[Sequence[Sequence[float]]]:
@@ -73,22 +76,28 @@ def _rings(geometry: dict[str, Any]) -> Iterable[Sequence[Sequence[float]]]:
         yield from shape
 
 
-def _ring(ring: Sequence[Sequence[float]]) -> str:
+def _ring(ring: Sequence[Sequence[float]], least_step: float) -> str:
     points: list[Point] = []
     for lon, lat in ring:
         point = project(lat, lon)
-        if not points or math.dist(point, points[-1]) >= _LEAST_STEP:
+        if not points or math.dist(point, points[-1]) >= least_step:
             points.append(point)
     if len(points) < 3:
         return ""
+    # A coarse coast is written in halves of a unit, which is finer than its points are apart.
+    grid = 0.1 if least_step < 2 else 0.5
     x, y = points[0]
     steps = [f"M{x:g} {y:g}l"]
     for nx, ny in points[1:]:
-        dx, dy = round(nx - x, 1), round(ny - y, 1)
+        dx, dy = _round(nx - x, grid), _round(ny - y, grid)
         steps.append(f"{dx:g} {dy:g} ")
         # Rounded steps must not add up.
         x, y = round(x + dx, 1), round(y + dy, 1)
     return "".join(steps).rstrip() + "z"
+
+
+def _round(value: float, grid: float) -> float:
+    return round(round(value / grid) * grid, 1)
 
 
 @lru_cache(maxsize=1)
