@@ -7,8 +7,6 @@ from tasks.audits import records
 from tasks.audits.command import needs_records
 from tasks.audits.submission import NewAudit, list_bytes_of, resolve, survey_options
 from tasks.resolution.engine_factory import count_words
-from webapp.store.access.sharing import may_change
-from webapp.store.models import Survey
 from webapp.store.surveys.services import ESTIMATE_QPS, Plan, Requester, plan_survey
 
 
@@ -38,7 +36,7 @@ def plan_audit(asked: NewAudit, maker: Requester) -> AuditPlan:
         n_words = count_words(survey_options(asked))
         plan, accepted = plan_survey(list_bytes_of(asked, found), n_words, maker.gone)
         entries = [entry.domain for entry in accepted.entries]
-    elif needs_records(policy) and _may_ask(found.survey, maker):
+    elif needs_records(policy) and records.may_be_asked(found.survey, maker.user):
         entries = records.domains_of(found.survey)
     n_records = records.count_questions(entries) if needs_records(policy) else 0
     n_queries = (plan.estimated_queries if plan else 0) + n_records
@@ -51,8 +49,3 @@ def plan_audit(asked: NewAudit, maker: Requester) -> AuditPlan:
         estimated_queries=n_queries,
         estimated_s=round(n_queries / ESTIMATE_QPS, 1),
     )
-
-
-def _may_ask(survey: Survey, maker: Requester) -> bool:
-    """Whether the audit adds records to a survey that has none yet."""
-    return may_change(maker.user, survey) and not records.were_asked(survey)

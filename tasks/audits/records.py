@@ -16,8 +16,9 @@ from crawlers.engine.engine import Question
 from lake.parts import part_path, parts_of, write_part
 from tasks.resolution.engine_factory import Resolving, open_engine, opted_out
 from tasks.resolution.shared_rate_limit import pace_for
+from webapp.store.access.sharing import may_change
 from webapp.store.models import Survey
-from webapp.store.surveys.uploads import load_entries
+from webapp.store.surveys.uploads import list_path, load_entries
 
 TABLE = "audit_lookups"
 _PART = "audit"
@@ -27,6 +28,17 @@ _TYPES = ("DS", "MX")
 def were_asked(survey: Survey) -> bool:
     """Whether the questions were asked already."""
     return bool(parts_of(Path(settings.LAKE_DIR), survey.slug, TABLE))
+
+
+def may_be_asked(survey: Survey, user: Any) -> bool:
+    """Whether an audit of an account adds records to a survey.
+
+    It does so once, to its own survey or one without an owner. A survey that was rebuilt from a
+    package has no list of domains to ask about.
+    """
+    return (
+        may_change(user, survey) and list_path(survey.slug).is_file() and not were_asked(survey)
+    )
 
 
 def ask_records(

@@ -17,7 +17,6 @@ from tasks.audits.audit import AuditOptions, run_audit
 from tasks.audits.command import exit_code, needs_records
 from tasks.platform.lease import Lease
 from tasks.platform.stop import Stopped
-from webapp.store.access.sharing import may_change
 from webapp.store.access.visibility import visible
 from webapp.store.audits import findings, services
 from webapp.store.models import Audit, Campaign, Survey
@@ -57,7 +56,7 @@ def run(row: Audit, *, in_worker: bool) -> bool:
 def _apply_policy(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:
     survey = _survey_of(row)
     policy = parse_policy(row.policy_document.encode())
-    if _may_ask(row, survey) and needs_records(policy) and not records.were_asked(survey):
+    if needs_records(policy) and records.may_be_asked(survey, row.maker):
         _show(lease, "ask")
         records.ask_records(survey, in_worker=in_worker)
     _show(lease, "judge")
@@ -103,13 +102,6 @@ def _campaign_of(row: Audit) -> Campaign | None:
     if found is None:
         raise MissingData("its campaign is not to be read any more")
     return found
-
-
-def _may_ask(row: Audit, survey: Survey) -> bool:
-    """Return whether the audit may add records to the survey: its owner's survey, or one without an
-    owner.
-    """
-    return may_change(row.maker, survey)
 
 
 def _previous_survey(row: Audit, survey: Survey) -> Survey | None:

@@ -135,6 +135,9 @@ def test_the_cost_comes_first_and_stores_nothing(anna):
     plan = anna.ask("post", "/audits/plan", body).json()
     assert (plan["survey"], plan["estimated_queries"]) == (None, 0)
     assert plan["rules"] == ["single-region"]
+    # A survey whose list is not stored here, as one from a package: nothing can be asked about it.
+    plan = anna.ask("post", "/audits/plan", {"survey": "atlas"}).json()
+    assert (plan["survey"], plan["record_queries"]) == (None, 0)
     assert not Audit.objects.exists()
     assert not Survey.objects.exclude(slug="atlas").exists()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from core.errors import MissingData
 from core.files import write_text
 from core.records import DomainEntry
 
@@ -24,9 +25,15 @@ def save_entries(slug: str, entries: Sequence[DomainEntry]) -> None:
 
 
 def load_entries(slug: str, first: int, last: int) -> list[DomainEntry]:
-    """Entries ``first`` to ``last`` (exclusive) in list order."""
+    """Entries ``first`` to ``last`` (exclusive) in list order; ``MissingData`` without a list."""
     entries = []
-    with list_path(slug).open(newline="") as handle:
+    path = list_path(slug)
+    if not path.is_file():
+        raise MissingData(
+            f"the list of domains of the survey {slug} is not stored here: packages of surveys do"
+            " not contain it; upload the list and run a survey of it"
+        )
+    with path.open(newline="") as handle:
         for position, (rank, domain, line) in enumerate(csv.reader(handle)):
             if position >= last:
                 break
