@@ -91,7 +91,7 @@ class SolverProgress(TypedDict, total=False):
 class SolverOptions(Open):
     """The options of a request that differ from the defaults, by their names."""
 
-    k: NotRequired[int | str]
+    k: NotRequired[int | str | None]
 
 
 class VantageLimits(TypedDict, total=False):
