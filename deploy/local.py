@@ -119,7 +119,7 @@ def port_is_free(port: int) -> bool:
 def web_answers(port: int) -> bool:
     """Whether the web server serves."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/api/v1/limits", timeout=2) as reply:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=2) as reply:
             return bool(reply.status == 200)
     except (OSError, urllib.error.URLError):
         return False

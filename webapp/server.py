@@ -158,6 +158,8 @@ def create_server(host: str, port: int, log_level: str = "warning") -> uvicorn.S
         host=host,
         port=port,
         log_level=log_level,
+        # As JSON, the server's lines go through the handler of all others.
+        log_config=None if settings.LOG_FORMAT == "json" else uvicorn.config.LOGGING_CONFIG,
         http=Connection,
         lifespan="off",
         backlog=BACKLOG,

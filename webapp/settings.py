@@ -101,7 +101,10 @@ INSTALLED_APPS = [
     "webapp.pages",
     "webapp.console",
 ]
+# Who may read /metrics: whoever sends this token; without one, processes of this machine.
+METRICS_TOKEN = read_text("NEPHOSCOPE_METRICS_TOKEN", "")
 MIDDLEWARE = [
+    "webapp.api.monitoring.requests.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "webapp.pages.ui.static_files.CompressedStaticFiles",
     "webapp.pages.ui.content_security.ContentSecurityPolicy",
@@ -199,12 +202,22 @@ CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_FAILURE_VIEW = "webapp.pages.ui.errors.forbidden"
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008", "security.W012", "security.W016"]
 
+# A line for people, or one JSON object a line for a collector of logs.
+LOG_FORMAT = read_choice("NEPHOSCOPE_LOG_FORMAT", ("line", "json"))
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {"format": "%(asctime)s %(levelname)s %(name)s%(context)s %(message)s"},
+        "json": {"()": "tasks.platform.log_context.JsonFormatter"},
+    },
+    "filters": {"context": {"()": "tasks.platform.log_context.ContextFilter"}},
     "handlers": {
-        "stderr": {"class": "logging.StreamHandler", "formatter": "line"},
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": LOG_FORMAT,
+            "filters": ["context"],
+        },
         "nowhere": {"class": "logging.NullHandler"},
     },
     # A wrong Host header is a client error that the access log shows.

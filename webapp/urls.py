@@ -2,12 +2,16 @@
 
 from django.urls import include, path
 
+from webapp.api.monitoring import views as monitoring
 from webapp.api.recommendations import beacon_reports
 from webapp.api.routes import api
 from webapp.api.screening.agent_file import serve_installable_agent
 
 urlpatterns = [
     path("api/v1/", api.urls),
+    path("healthz", monitoring.healthz, name="healthz"),
+    path("readyz", monitoring.readyz, name="readyz"),
+    path("metrics", monitoring.metrics, name="metrics"),
     path("agent", serve_installable_agent, name="agent"),
     path("beacon/<slug:key>.js", beacon_reports.script, name="beacon-script"),
     path("beacon/<slug:key>", beacon_reports.receive, name="beacon-report"),

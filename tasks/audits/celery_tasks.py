@@ -6,6 +6,7 @@ from django.db import transaction
 
 from tasks.audits import stored_audit
 from tasks.platform.app import AWAY, app, queue
+from tasks.platform.log_context import add_log_fields
 from tasks.surveys.celery_tasks import queue_unless_queued
 from webapp.store.audits import services
 from webapp.store.models import Audit
@@ -31,6 +32,7 @@ def run(pk: int) -> None:
     row = services.claim(pk)
     if row is None:
         return
+    add_log_fields(audit=row.slug)
     if row.attempt > services.MAX_ATTEMPTS:
         services.fail(row, "its workers fell silent again and again")
         return

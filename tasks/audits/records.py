@@ -36,9 +36,7 @@ def may_be_asked(survey: Survey, user: Any) -> bool:
     It does so once, to its own survey or one without an owner. A survey that was rebuilt from a
     package has no list of domains to ask about.
     """
-    return (
-        may_change(user, survey) and list_path(survey.slug).is_file() and not were_asked(survey)
-    )
+    return may_change(user, survey) and list_path(survey.slug).is_file() and not were_asked(survey)
 
 
 def ask_records(

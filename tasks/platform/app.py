@@ -35,10 +35,12 @@ def _backend_url(url: str) -> str:
     return url.replace("unix://", "redis+socket://") if url.startswith("unix://") else url
 
 
+CRAWL = "crawl"
 # Sweeps are short and run in a separate worker process, so that no survey delays them.
 SWEEPS = "sweeps"
 # Receivers of alerts may be slow, and keep nothing but each other waiting.
 ALERTS = "alerts"
+QUEUES = (CRAWL, SWEEPS, ALERTS)
 
 
 def _periodic(task: str, every_s: float) -> dict[str, Any]:
@@ -68,10 +70,11 @@ app.conf.update(
         "tasks.audits.celery_tasks",
         "tasks.schedules.celery_tasks",
         "tasks.simulations.celery_tasks",
+        "tasks.platform.task_metrics",
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage.celery_tasks"],
-    task_default_queue="crawl",
+    task_default_queue=CRAWL,
     task_routes={"tasks.vantage.celery_tasks.*": {"queue": "vantage"}},
     # A shard is acknowledged when it is stored, so a killed worker's shard is not lost. Its lease
     # frees it within 10 s and the sweep below queues it anew; the broker's own redelivery, an hour

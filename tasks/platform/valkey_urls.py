@@ -37,6 +37,12 @@ def url_of(folder: Path) -> str:
     return f"unix://{CENTRE_USER}:{quote(secret, safe='')}@{place}"
 
 
+def client_url(url: str) -> str:
+    """A broker's URL as the Redis client spells it."""
+    plain = url.replace("redis+socket://", "unix://")
+    return plain.replace("virtual_host=", "db=")
+
+
 def authority() -> str:
     """The certificate that vantage points trust at the broker; empty for public authorities."""
     return (links_folder() / "ca.pem").read_text() if (links_folder() / "ca.pem").is_file() else ""

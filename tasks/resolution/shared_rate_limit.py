@@ -28,6 +28,7 @@ from crawlers.engine.rate_limit import (
     unlimited,
 )
 from tasks.platform.app import broker_url
+from tasks.platform.valkey_urls import client_url
 from tasks.resolution.engine_factory import Resolving, engine_config, servers_of
 
 # A store that starts is back within a second or two; one that stays away longer gives the shard
@@ -141,12 +142,6 @@ class SharedPace:
 
 
 _BOUNDS_US = (int(AHEAD_S * 1e6), _QUIET_US)
-
-
-def client_url(url: str) -> str:
-    """A broker's URL as the Redis client spells it."""
-    plain = url.replace("redis+socket://", "unix://")
-    return plain.replace("virtual_host=", "db=")
 
 
 def _is_private(key: str) -> bool:

@@ -9,6 +9,7 @@ from core.errors import NephoscopeError, Unavailable
 from core.statuses import SurveyState
 from crawlers.engine.rate_limit import Pace
 from tasks.platform.app import app
+from tasks.platform.log_context import add_log_fields
 from tasks.resolution.engine_factory import Resolving
 from tasks.resolution.shared_rate_limit import pace_for
 from tasks.surveys import second_pass, shard_run
@@ -23,6 +24,7 @@ _QUEUED_S = 30
 def start(survey_id: int) -> None:
     """Prepare a survey and queue its shards."""
     survey = Survey.objects.get(pk=survey_id)
+    add_log_fields(survey=survey.slug)
     if survey.is_final:
         return
     try:
@@ -48,6 +50,7 @@ def crawl_shard(shard_id: int) -> None:
     shard = services.claim(shard_id)
     if shard is None:
         return
+    add_log_fields(survey=shard.survey.slug)
     # The next ones stand behind whatever else waits in the queue by now.
     _hand_out(shard.survey_id)
     if shard.attempt > services.MAX_ATTEMPTS:
@@ -69,6 +72,7 @@ def _pace(survey: Survey) -> Pace | None:
 def conclude(survey_id: int) -> None:
     """Start the second pass of a survey whose shards have all ended, or store its report."""
     survey = Survey.objects.get(pk=survey_id)
+    add_log_fields(survey=survey.slug)
     if survey.state != SurveyState.RUNNING or not shard_run.is_complete(survey):
         return
     # The batches of a second pass are shards too: the last of them ends here once more.

@@ -21,7 +21,7 @@ NO_PAGE = {
     *("delete-survey", "sharing", "new-share-link", "visibility", "cancel", "run-survey"),
     *("delete-campaign", "campaign-sharing", "new-campaign-link", "campaign-visibility"),
     *("clone-campaign", "campaign-action", "campaign-progress-part", "run-campaign"),
-    *("beacon-script", "beacon-report"),
+    *("beacon-script", "beacon-report", "healthz", "readyz", "metrics"),
     *("forget-recommendation", "keep-recommendation", "share-recommendation"),
     *("recommend-clients", "recommend-samples", "start-from-domains", "shared-answer"),
     *("shared-sets", "pool-choose", "pool-findings", "pool-heat", "pool-forget-log"),

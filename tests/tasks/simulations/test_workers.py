@@ -8,8 +8,11 @@ import sys
 from contextlib import closing
 
 import pytest
+from redis import Redis
 
 from simulator.experiments.registry import run_experiment
+from tasks.platform.task_metrics import read_runs
+from tasks.platform.valkey_urls import client_url
 from tests.tasks.site import HANGS_S, Site, kill, wait
 
 pytestmark = pytest.mark.services
@@ -63,3 +66,9 @@ def test_a_killed_worker_leaves_no_half_result_and_another_gives_the_same_figure
     assert (attempt, progress) == (2, 1.0)
     expected = run_experiment("vm-scheduling", GIVEN, 7).as_json()["results"]
     assert json.loads(result)["results"] == json.loads(json.dumps(expected))
+    # The run that was killed is not counted; the other one is, for all who read the broker.
+    with Redis.from_url(client_url(site.env["REDIS_URL"])) as client:
+        wait(lambda: "tasks.simulations.run" in [row.task for row in read_runs(client)], 60)
+        (runs,) = [row for row in read_runs(client) if row.task == "tasks.simulations.run"]
+    assert (runs.state, runs.counts[-1]) == ("SUCCESS", 1)
+    assert runs.sum_s > 0
