@@ -10,6 +10,8 @@ PAGES = (
     "/",
     "/?fail=aws.us-east-1",
     "/ask/?q=shop.example%20news.example",
+    "/check/",
+    "/check/wide.example/",
     "/s/{atlas}/map/",
     "/surveys/",
     "/surveys/new/",

@@ -49,10 +49,14 @@ RULES = (
     (OPEN, "", r"alerts/confirm/<str:token>/|api/v1/(schedules|alert-endpoints)"),
     (OWNED, "", r"(schedules|alerts)/.+|api/v1/(schedules|alert-endpoints)/.+"),
     (ACCOUNT, "", r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
-    (OPEN, "", r"|search/|ask/|surveys/(new/|run/)?|compare/|about/|components/"),
+    (
+        OPEN,
+        "",
+        r"|search/|ask/|check/(<str:domain>/(badge\.svg)?)?|surveys/(new/|run/)?|compare/|about/|components/",
+    ),
     (OPEN, "", r"traffic/(<slug:name>/)?|api/v1/captures.*"),
     (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json|problems(/<kind>)?)"),
-    (OPEN, "", r"api/v1/domains/<domain>/history|api/v1/client-(weights|places)"),
+    (OPEN, "", r"api/v1/domains/<domain>/(history|card)|api/v1/client-(weights|places)"),
     (OPEN, "", r"screening/(log/|pay-off/|pay-off\.<slug:kind>)?"),
     # Metrics are for the machine itself, or by a token: tests/api/test_monitoring.py.
     (OPEN, "", r"healthz|readyz|metrics"),

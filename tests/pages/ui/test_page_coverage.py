@@ -29,7 +29,7 @@ NO_PAGE = {
     *("pool-delete", "pool-instance", "pool-share", "pool-new-token", "payoff-file"),
     *("shared-pool-choose", "shared-pool-findings", "shared-pool-heat", "shared-pool-report"),
     *("shared-pool-file", "vantage-point-token", "invite-vantage-point", "search"),
-    *("audit-badge", "survey-badge", "domain-badge", "cancel-simulation"),
+    *("audit-badge", "survey-badge", "domain-badge", "check-badge", "cancel-simulation"),
     *("progress", "comparing"),
     *("change-alert-endpoint", "resend-alert", "confirm-address", "change-schedule"),
 }

@@ -6,6 +6,7 @@ from typing import Any
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import Query, Schema
 
+from tasks.audits.domain_card import find_card
 from tasks.traffic import log_import
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
@@ -45,6 +46,19 @@ def get_history(request: HttpRequest, domain: str, page: Query[Page]) -> Any:
         "domain": domain,
         **paginate(found, page, attrgetter("slug"), domain_history.DomainObservation.as_json),
     }
+
+
+@router.get(
+    "/domains/{domain}/card",
+    response={200: "evidence.DomainCard"},
+    operation_id="get_domain_card",
+)
+def get_card(request: HttpRequest, domain: str) -> Any:
+    """Return where a domain runs, what takes it down, and its grade with the reasons."""
+    name, found = find_card(domain, request.user)
+    if found is None:
+        raise Http404(f"no finished survey holds {name!r}: measure it with POST /api/v1/surveys")
+    return found.as_json()
 
 
 @router.get(

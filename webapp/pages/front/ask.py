@@ -35,7 +35,7 @@ def ask(request: HttpRequest) -> HttpResponse:
     if found.kind is Kind.WORDS:
         return redirect(f"{reverse('search')}?{urlencode({'q': text.strip()})}")
     if found.kind is Kind.DOMAIN:
-        return redirect(f"{reverse('search')}?{urlencode({'q': found.domains[0]})}")
+        return redirect("check-domain", domain=found.domains[0])
     context: dict[str, Any] = {
         "section": "front",
         "text": text,

@@ -39,6 +39,7 @@ MENU = (
             MenuPage("Reports", "survey", "reports", is_of_survey=True),
             MenuPage("Map", "survey-map", "atlas", is_of_survey=True),
             MenuPage("Domains", "domains", "domains", is_of_survey=True),
+            MenuPage("Check one domain", "check", "check"),
             MenuPage("Compare surveys", "compare", "comparison"),
         ),
     ),

@@ -197,6 +197,67 @@ class DomainHistory(Page[DomainVisit]):
     domain: str
 
 
+class CardHost(Schema):
+    """Names of a domain in one provider, region and address kind."""
+
+    provider: str
+    region: str
+    kind: str
+    names: int
+
+
+class CardOutage(Schema):
+    """An outage, and the names of the domain that it takes down wholly or in part."""
+
+    kind: str
+    provider: str
+    target: str
+    down: int
+    part: int
+    names: int
+
+
+class CardRule(Schema):
+    """What one rule decided; ``points`` are what its finding costs of a hundred."""
+
+    rule: str
+    title: str
+    outcome: str
+    message: str
+    severity: str
+    points: int
+    n: int
+    suggestion: str
+
+
+class CardGrade(Schema):
+    """A letter from A to E, empty where too few rules were decided, with its reasons."""
+
+    letter: str
+    points: int
+    decided: int
+    changes_to_a: int
+    rules: list[CardRule]
+
+
+class DomainCard(Schema):
+    """One domain by the newest survey that holds it; ``mail_operators`` are null if not asked."""
+
+    domain: str
+    survey: str
+    world: str
+    observed_at: datetime | None
+    names: int
+    hosts: list[CardHost]
+    name_servers: int
+    dns_operators: list[str]
+    mail_operators: list[str] | None
+    dangling_names: int
+    claimable_names: int
+    outages: list[CardOutage]
+    grade: CardGrade
+
+
 class NotIndexed(Schema):
     """The index of the survey is not made yet; ``Retry-After`` gives the time of the next try."""
 

@@ -1,0 +1,156 @@
+"""The card of one domain: where it runs, what takes it down, and its grade, by one survey."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from analysis.deployment.countries import region_countries
+from audits.evaluation import evaluate_domain
+from audits.facts.domains import read_facts
+from audits.facts.exposures import add_exposures
+from audits.facts.records import DomainFacts, Exposure
+from audits.grades import Grade, card_policy, grade
+from audits.rules.base import Context
+from audits.rules.concentration import operator_of
+from core.clock import SystemClock
+from core.errors import BadInput
+from core.statuses import SurveyState
+from crawlers.files.domain_list import normalise_domain
+from tasks.resolution.engine_factory import Resolving
+from webapp.store.access.visibility import visible
+from webapp.store.models import Survey
+from webapp.store.surveys import index as survey_index
+
+# Surveys that are looked through for a domain, the newest first.
+MAX_SURVEYS = 60
+MAX_EXPOSURES = 8
+_ENDED_WELL = (str(SurveyState.FINISHED), str(SurveyState.PARTIAL))
+
+
+@dataclass(frozen=True, slots=True)
+class DomainCard:
+    """One domain as the newest survey that holds it found it.
+
+    ``hosts`` are (provider, region, kind, names) of addresses in a cloud or CDN; ``mail`` operators
+    are known where an audit asked for MX records (``None`` else); ``exposures`` are outages, those
+    that take down most names first.
+    """
+
+    domain: str
+    survey: str
+    world: str
+    observed_at: datetime | None
+    names: int
+    hosts: tuple[tuple[str, str, str, int], ...]
+    servers: int
+    operators: tuple[str, ...]
+    mail: tuple[str, ...] | None
+    dangling: int
+    claimable: int
+    exposures: tuple[Exposure, ...]
+    grade: Grade
+
+    def as_json(self) -> dict[str, Any]:
+        """The card as the API gives it."""
+        return {
+            "domain": self.domain,
+            "survey": self.survey,
+            "world": self.world,
+            "observed_at": self.observed_at,
+            "names": self.names,
+            "hosts": [
+                dict(zip(("provider", "region", "kind", "names"), host, strict=True))
+                for host in self.hosts
+            ],
+            "name_servers": self.servers,
+            "dns_operators": list(self.operators),
+            "mail_operators": None if self.mail is None else list(self.mail),
+            "dangling_names": self.dangling,
+            "claimable_names": self.claimable,
+            "outages": [
+                {
+                    "kind": e.kind,
+                    "provider": e.provider,
+                    "target": e.target,
+                    "down": e.down,
+                    "part": e.part,
+                    "names": e.names,
+                }
+                for e in self.exposures
+            ],
+            "grade": {
+                "letter": self.grade.letter,
+                "points": self.grade.points,
+                "decided": self.grade.decided,
+                "changes_to_a": self.grade.changes,
+                "rules": [result.as_json() for result in self.grade.results],
+            },
+        }
+
+
+def find_card(text: str, reader: Any) -> tuple[str, DomainCard | None]:
+    """The normalised domain, and its card from the newest survey that the reader may see.
+
+    ``None`` where no survey holds the domain; raises ``BadInput`` where the text is no domain.
+    """
+    if not text.strip():
+        raise BadInput("write a domain such as shop.example", field="domain")
+    try:
+        domain = normalise_domain(text)
+    except BadInput as error:
+        raise BadInput(f"“{text.strip()[:80]}” {error}", field="domain") from error
+    ended = Survey.objects.filter(finished_at__isnull=False, state__in=_ENDED_WELL)
+    for survey in visible(ended, reader).order_by("-finished_at", "-id")[:MAX_SURVEYS]:
+        index = survey_index.index_of(survey)
+        row = index.domain(domain) if index else None
+        if row is not None:
+            return domain, card_of(survey, domain, [row["shard"]])
+    return domain, None
+
+
+def card_of(survey: Survey, domain: str, shards: list[str]) -> DomainCard | None:
+    """The card of a domain of a survey; ``shards`` are those that hold it. Raises ``Damaged``."""
+    root = Path(settings.LAKE_DIR)
+    facts = read_facts(root, survey.slug, shards)
+    add_exposures(facts, root, shards)
+    found = facts.by_domain.get(domain)
+    return None if found is None else _card(survey, found)
+
+
+def _card(survey: Survey, facts: DomainFacts) -> DomainCard:
+    context = Context(
+        now=SystemClock().now(),
+        countries=region_countries(),
+        asked_ipv6=Resolving.from_json(survey.options).aaaa,
+    )
+    mail = facts.records.get("MX")
+    exposures = sorted(facts.exposures, key=lambda e: (-e.down, -e.part, e.kind, e.target))
+    return DomainCard(
+        domain=facts.domain,
+        survey=survey.slug,
+        world=survey.world,
+        observed_at=facts.observed_at or survey.finished_at,
+        names=facts.found,
+        hosts=tuple(
+            (d.provider or "", d.region or "", d.kind, d.names)
+            for d in facts.deployments
+            if d.kind in ("cloud", "cdn")
+        ),
+        servers=len({s.server for s in facts.servers}),
+        operators=tuple(sorted({operator_of(s.server) for s in facts.servers})),
+        mail=None if mail is None else _mail_operators(mail.values),
+        dangling=len({d.name for d in facts.dangling}),
+        claimable=len({d.name for d in facts.dangling if d.claimable}),
+        exposures=tuple(e for e in exposures if e.down or e.part)[:MAX_EXPOSURES],
+        grade=grade(evaluate_domain(facts, card_policy(), context)),
+    )
+
+
+def _mail_operators(values: Iterable[str]) -> tuple[str, ...]:
+    """Registered domains of the mail exchangers, of ``10 mx.example.`` each."""
+    hosts = {value.split()[-1].rstrip(".") for value in values if value.split()}
+    return tuple(sorted({operator_of(host) for host in hosts if host}))
