@@ -25,6 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from deploy import broker, links  # noqa: E402
 from deploy.certificates import NoCertificate  # noqa: E402
+from deploy.commands import COMMANDS, service_environment  # noqa: E402
 from deploy.processes import Child, Family  # noqa: E402
 
 PYTHON = sys.executable
@@ -81,13 +82,7 @@ def print_status(text: str) -> None:
 
 def environment(data: Path, ports: Ports) -> dict[str, str]:
     """Settings that every child shares."""
-    env = dict(os.environ)
-    env["NEPHOSCOPE_DATA"] = str(data)
-    env["DJANGO_SETTINGS_MODULE"] = "webapp.settings"
-    env["PYTHONPATH"] = str(ROOT)
-    env.setdefault("REDIS_URL", f"redis+socket://{broker.socket_path(data)}")
-    # Processes share the cores: threads of linear algebra in each would only wait for one.
-    env.setdefault("OPENBLAS_NUM_THREADS", "1")
+    env = service_environment(data)
     env["NEPHOSCOPE_LINKS_ADDRESS"] = ports.links
     env.setdefault("NEPHOSCOPE_SITE_URL", f"http://127.0.0.1:{ports.site}")
     if ports.testbed:
@@ -141,7 +136,7 @@ def start_links(family: Family, data: Path, ports: Ports) -> None:
         child = family.start(Child("links", links.command(data)))
         wait_for("the links' broker", lambda: links.answers(data), family, child)
         _open_gate(family, data, ports)
-    family.start(Child("collector", [PYTHON, str(ROOT / "manage.py"), "vantage", "collect"]))
+    family.start(Child("collector", COMMANDS["collector"]()))
 
 
 def _open_gate(family: Family, data: Path, ports: Ports) -> None:
@@ -169,31 +164,22 @@ def start_testbed(family: Family, world: str, port: int) -> Child:
     return family.start(Child("testbed", command))
 
 
-def start_workers(family: Family, data: Path) -> None:
-    """Start Celery's worker and scheduler."""
-    celery = [PYTHON, "-m", "celery", "-A", "tasks.platform.app"]
-    worker = [*celery, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle"]
-    crawl = ["--concurrency", "2", "--queues", "crawl", "--hostname", "crawl@%h"]
-    family.start(Child("worker", [*worker, *crawl]))
-    # Threads: a sweep that takes long keeps no other from its time.
-    sweeps = ["--pool", "threads", "--concurrency", "3", "--queues", "sweeps"]
-    family.start(Child("sweeps", [*worker, *sweeps, "--hostname", "sweeps@%h"]))
-    alerts = ["--pool", "threads", "--concurrency", "4", "--queues", "alerts"]
-    family.start(Child("alerts", [*worker, *alerts, "--hostname", "alerts@%h"]))
-    schedule = str(data / "beat-schedule")
-    family.start(Child("beat", [*celery, "beat", "--schedule", schedule, "--pidfile", ""]))
+def start_workers(family: Family) -> None:
+    """Start Celery's workers and scheduler."""
+    for name in ("crawl", "sweeps", "alerts", "beat"):
+        family.start(Child("worker" if name == "crawl" else name, COMMANDS[name]()))
 
 
 def start_web(family: Family, port: int) -> Child:
     """Start the web server."""
-    command = [PYTHON, "-m", "webapp.server", "--port", str(port)]
+    command = [*COMMANDS["web"](), "--port", str(port)]
     return family.start(Child("web", command, vital=True))
 
 
 def run(family: Family, data: Path, world: str, ports: Ports) -> None:
     """Start everything, fill an empty store, serve until stopped."""
     manage = [PYTHON, str(ROOT / "manage.py")]
-    ready = subprocess.run([*manage, "migrate", "--verbosity", "0"], env=dict(family.env))
+    ready = subprocess.run(COMMANDS["migrate"](), env=dict(family.env))
     if ready.returncode:
         # The command has printed the reason, such as an invalid setting.
         sys.exit(ready.returncode)
@@ -201,7 +187,7 @@ def run(family: Family, data: Path, world: str, ports: Ports) -> None:
     start_links(family, data, ports)
     testbed = start_testbed(family, world, ports.testbed) if ports.testbed else None
     web = start_web(family, ports.site)
-    start_workers(family, data)
+    start_workers(family)
     wait_for("the web server", lambda: web_answers(ports.site), family, web)
     if testbed and ports.testbed:
         served = ports.testbed
