@@ -1,6 +1,7 @@
 """Static files: packed where that is worth it, and the same bytes for everybody."""
 
 import gzip
+import re
 
 import pytest
 from django.test import Client
@@ -61,3 +62,18 @@ def test_a_disk_that_refuses_lets_files_go_out_as_they_are(tmp_path):
     assert compress(script, folder) is None
     folder.unlink()
     assert gzip.decompress(compress(script, folder).read_bytes()) == script.read_bytes()
+
+
+def test_pages_link_to_addresses_that_are_kept_for_ever(client, db):
+    text = client.get("/about/").content.decode()
+    address = re.search(r'href="(/static/[0-9a-f]{12}/nephoscope/css/tokens\.css)"', text)[1]
+    answer, body = fetch(address)
+    assert answer["Cache-Control"] == "max-age=31536000, public, immutable"
+    # A relative address in a style sheet or script stays below the digest.
+    assert b'url("../../vendor/fonts/' in body
+    beside, _ = fetch(address.replace("css/tokens.css", "js/basemap.js"), accept_encoding="gzip")
+    assert (beside["Content-Encoding"], beside["Cache-Control"]) == (
+        "gzip",
+        answer["Cache-Control"],
+    )
+    assert Client().get(address.replace(address[8:20], "0" * 12)).status_code == 404

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
+from tasks.audits.demo import find_sample
 from tasks.recommendations import celery_tasks
 from tasks.recommendations.celery_tasks import Parts
 from webapp.pages.recommendations import constraints
@@ -77,7 +78,8 @@ class QuestionForm(forms.Form):
 def hub(request: HttpRequest) -> HttpResponse:
     """The three ways in, and what the reader has asked before."""
     rows = services.owned_by(request.user)
-    return render(request, "recommendations/hub.html", {**_SECTION, "rows": rows})
+    context = {**_SECTION, "rows": rows, "sample": find_sample()}
+    return render(request, "recommendations/hub.html", context)
 
 
 @require_http_methods(["GET", "POST"])

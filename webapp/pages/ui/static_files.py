@@ -1,6 +1,8 @@
-"""Serve static files from the source tree with gzip copies.
+"""Serve static files from the source tree with gzip copies, at addresses that name their state.
 
-The copy of a file is made once, at the first start that sees it, in the data folder.
+The copy of a file is made once, at the first start that sees it, in the data folder. Pages link to
+``/static/DIGEST/…``, where the digest is that of all files together: browsers keep those for ever,
+and relative addresses in style sheets and scripts stay within it.
 """
 
 import gzip
@@ -11,17 +13,43 @@ from typing import Any
 from wsgiref.headers import Headers
 
 from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import StaticFilesStorage
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 
 from core.files import write_bytes
-from webapp.pages.ui.provider_styles import write_stylesheet
+from webapp.pages.ui.provider_styles import build_stylesheet, write_stylesheet
 
 # Fonts and pictures are packed already; below this many bytes nothing is won.
 _PACKABLE = frozenset({".css", ".js", ".json", ".svg", ".html", ".map"})
 _LEAST_BYTES = 512
 # Libraries and fonts change with an installation only; what is newer is asked for after this.
 _VENDOR_AGE_S = 24 * 3600
+_FOR_EVER = "max-age=31536000, public, immutable"
+
+
+@cache
+def tree_digest() -> str:
+    """Twelve digits of the SHA-256 of all static files as they are when the process starts."""
+    whole = sha256(build_stylesheet().encode())
+    for finder in finders.get_finders():
+        for name, storage in sorted(finder.list([]), key=lambda found: found[0]):
+            whole.update(name.encode())
+            whole.update(sha256(Path(storage.path(name)).read_bytes()).digest())
+    return whole.hexdigest()[:12]
+
+
+class DigestStorage(StaticFilesStorage):
+    """Addresses of static files with the digest; without it where files change under way."""
+
+    def url(self, name: str | None) -> str:
+        """The address of a file."""
+        found: str = super().url(name)
+        base = str(self.base_url)
+        if settings.WHITENOISE_AUTOREFRESH or not found.startswith(base):
+            return found
+        return f"{base}{tree_digest()}/{found.removeprefix(base)}"
 
 
 class CompressedStaticFiles(WhiteNoiseMiddleware):
@@ -42,9 +70,22 @@ class CompressedStaticFiles(WhiteNoiseMiddleware):
         self.add_cache_headers(headers, path, url)
         return StaticFile(path, headers.items(), encodings={"gzip": str(copy)})
 
+    def add_file_to_dictionary(self, url: str, path: str, stat_cache: Any = None) -> None:
+        """Serve a file at its plain address, and at the one that pages link to."""
+        super().add_file_to_dictionary(url, path, stat_cache)
+        if url.startswith(self.static_prefix):
+            address = f"{self._digest_prefix}{url.removeprefix(self.static_prefix)}"
+            self.files[address] = self.get_static_file(path, address)
+
+    @property
+    def _digest_prefix(self) -> str:
+        return f"{self.static_prefix}{tree_digest()}/"
+
     def add_cache_headers(self, headers: Headers, path: str, url: str) -> None:
         """How long a browser need not ask."""
-        if url.startswith(f"{self.static_prefix}vendor/"):
+        if url.startswith(self._digest_prefix):
+            headers["Cache-Control"] = _FOR_EVER
+        elif url.startswith(f"{self.static_prefix}vendor/"):
             headers["Cache-Control"] = f"max-age={_VENDOR_AGE_S}, public"
         else:
             super().add_cache_headers(headers, path, url)
