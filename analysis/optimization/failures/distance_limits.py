@@ -180,7 +180,7 @@ def _search(problem: Problem, limits: Limits, after: LossLimit, until: float) ->
     if not node.closed:
         if not fits_memory(node.rows.size + len(limits.inside), problem.size):
             return None
-        order = as_ints([*limits.inside, *best_first(far, node.rows)])
+        order = as_ints([*limits.inside, *best_first(far.field, far.levels, node.rows)])
         rules = rules_for(limits, regions, fixed)
         survival = RemainderSearch(order, fixed, problem.size, rules, (far,), until)
         if not survival.mark() or not survival.evaluate(problem, node.dual.levels):

@@ -58,10 +58,9 @@ class RemainderTest:
         return (self.cutoff - 1) << self.field.shift
 
 
-def best_first(measure: RemainderTest, rows: Ints) -> list[int]:
+def best_first(field: Field, levels: Ints, rows: Ints) -> list[int]:
     """Return regions by descending savings, so that later partial sets are excluded early."""
-    field = measure.field
-    saved = gains(field.values, field.weights, measure.levels, rows, field.shift)
+    saved = gains(field.values, field.weights, levels, rows, field.shift)
     return [int(rows[a]) for a in np.argsort(-saved, kind="stable")]
 
 

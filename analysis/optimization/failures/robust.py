@@ -30,6 +30,7 @@ from analysis.optimization.failures.robust_search import (
     RobustTree,
     without,
 )
+from analysis.optimization.failures.subset_search import MIN_SIZE, SubsetSearch
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import Costs
 from analysis.optimization.solver.branch_and_bound import ROOT_LENGTH, ROOT_STEPS, rough_dual
@@ -130,12 +131,17 @@ def _weigh_all(
         proof_log, rows = ProofLog(), whole.free
     fixed = len(limits.inside) if len(limits.inside) <= whole.size - 2 else 0
     proven = node.closed
-    if not proven and until:
+    if not proven and until and after is None and whole.size >= MIN_SIZE:
+        # Required regions are groups here, because no place is fixed.
+        order = as_ints(best_first(whole.field, node.dual.levels, as_ints([*limits.inside, *rows])))
+        rules = rules_for(limits, whole.field.values.shape[0], 0)
+        proven = SubsetSearch(whole, order, rules, until).run()
+    elif not proven and until:
         mean_test = RemainderTest(
             whole.field, node.dual.levels, int(whole.incumbents.costs[-1]), stores_cost=True
         )
         measures = (mean_test, *([] if after is None else [far_measure(after)]))
-        order = as_ints([*limits.inside, *best_first(mean_test, rows)])
+        order = as_ints([*limits.inside, *best_first(whole.field, node.dual.levels, rows)])
         rules = rules_for(limits, whole.field.values.shape[0], fixed)
         survival = RemainderSearch(order, fixed, whole.size, rules, measures, until)
         proven = survival.mark() and survival.evaluate(whole)

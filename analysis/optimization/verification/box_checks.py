@@ -1,5 +1,6 @@
 """Check the boxes of a certificate: they cover every set, and each bound holds."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -17,6 +18,7 @@ from analysis.optimization.verification.failure_checks import (
     Test,
     priced,
 )
+from analysis.optimization.verification.subset_checks import MIN_SIZE, SubsetCheck
 from core.errors import BadInput
 from core.jit import compile_loop
 
@@ -206,13 +208,19 @@ class BoxChecker:
             return self._pair_up(box, order)
         if size <= PAIR or comb(len(order), size - 1) > MAX_REMAINDERS:
             return self._list(box, box.inside, free)
-        fixed = len(box.inside) if len(box.inside) <= size - PAIR else 0
         own = self._test(order, box.multipliers)
+        if self.proof.robust and self.far is None and size >= MIN_SIZE:
+            return self._check_sets(box, order, SubsetCheck(own, size, len(box.inside)).sets())
+        fixed = len(box.inside) if len(box.inside) <= size - PAIR else 0
         tests = [own] if self.proof.robust else []
         tests += [] if self.far is None else [self._test_far(order, self.far)]
         recount = RemainderCheck(tests, size, fixed)
         recount.run()
-        for places in recount.sets(None if self.proof.robust else own):
+        return self._check_sets(box, order, recount.sets(None if self.proof.robust else own))
+
+    def _check_sets(self, box: Box, order: list[int], found: Iterable[tuple[int, ...]]) -> str:
+        """Check the sets of a box among these places of the order."""
+        for places in found:
             members = frozenset(order[place] for place in places)
             wrong = self._check_set(members) if box.inside <= members else ""
             if wrong:

@@ -211,3 +211,24 @@ def test_branching_on_losses_equals_weighing_every_set():
             assert near(costs.mean_of(whole.cost(whole.best), costs.total_weight), every[0][0])
             solved += 1
     assert solved > 40
+
+
+def test_sets_of_five_and_six_after_a_loss_equal_weighing_every_set():
+    # From five regions on, remainders are bounded by the costs of smaller subsets.
+    for seed in range(7000, 7040):
+        g = np.random.default_rng(seed)
+        shape = int(g.integers(7, 10)), int(g.integers(3, 9)), 1
+        values = g.integers(1, 2000, shape) / float(g.choice([1, 10]))
+        names = tuple(f"r{j}" for j in range(shape[0]))
+        weights = g.integers(1, 2000, shape[1]).astype(float)
+        samples = Samples(names, tuple("abcdefghij"[: shape[1]]), ("x",), values, weights)
+        k = int(g.integers(5, 7))
+        asked = replace(some_constraints(g, samples, k), survive_loss=True, countries=frozenset())
+        objective = Objective(percentile=90.0 if seed % 5 == 0 else None)
+        every = ranking(samples, k, objective, asked)
+        answer = Study(samples, objective).recommend(k, asked, Effort(runners_up=2))
+        assert (answer.value is None) == (not every), seed
+        if every:
+            assert answer.proven, seed
+            assert near(answer.value, every[0][0]), seed
+            assert check(samples, answer, objective, asked) == [], seed
