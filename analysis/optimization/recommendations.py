@@ -192,7 +192,8 @@ def warm_up() -> None:
     samples = Samples(names[:6], names, ("1",), values)
     study = Study(samples)
     study.recommend(2, None, Effort(plain_cells=0))
-    study.recommend(2, Constraints(survive_loss=True))
+    for size in (2, 5):
+        study.recommend(size, Constraints(survive_loss=True))
     near = Constraints(after_loss_ms=4.0, after_loss_share=0.1)
     for asked in (near, replace(near, survive_loss=True)):
         study.recommend(3, asked)

@@ -72,7 +72,7 @@ def flag_remainders(
 
 
 @compile_loop
-def begins_with(upper: Ints, fixed: int) -> bool:
+def has_fixed(upper: Ints, fixed: int) -> bool:
     """Return whether the places 1 to ``fixed`` - 1 are all there."""
     fine = True
     for a in range(fixed - 1):
@@ -94,7 +94,7 @@ def cost_after_loss(prices: Ints, members: Ints, lost: int) -> int:
 
 
 @compile_loop
-def stays_below(prices: Ints, members: Ints, below: int) -> bool:
+def is_below(prices: Ints, members: Ints, below: int) -> bool:
     """Return whether a set costs less than the cut-off, whichever member is lost."""
     fine, lost = True, 0
     while fine and lost < members.size:
@@ -126,11 +126,11 @@ def list_survivors(
     members = np.empty(upper.size + 1, np.int64)
     count, more = 0, True
     while more:
-        if good[rank(table, upper, -1)] and begins_with(upper, fixed):
+        if good[rank(table, upper, -1)] and has_fixed(upper, fixed):
             members[1:] = upper
             for least in range(upper[0] if fixed == 0 else 1):
                 members[0] = least
-                if all_flagged(good, table, upper, least) and stays_below(prices, members, below):
+                if all_flagged(good, table, upper, least) and is_below(prices, members, below):
                     if count == found.shape[0]:
                         wider = np.empty((2 * count, found.shape[1]), np.int64)
                         wider[:count] = found
