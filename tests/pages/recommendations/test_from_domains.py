@@ -2,6 +2,8 @@
 
 import gzip
 import os
+import re
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.contrib.auth import get_user_model
@@ -408,3 +410,21 @@ def test_a_wrong_file_of_clients_is_refused_with_line_and_reason(given, words):
     assert reply.status_code == 422
     assert words.lower() in reply.content.decode().lower()
     assert not Recommendation.objects.exists()
+
+
+def test_a_plan_needs_no_account_and_is_kept_for_who_signs_in():
+    stranger = Client()
+    form = {"domains": "shop.example\nnews.example", "audience": "DE 40\nUS 35", "name": "Shops"}
+    text = stranger.post("/recommendations/domains/", form).content.decode()
+    assert "2 domains, about" in text
+    assert "Needs an account" in text
+    plan = dict(re.findall(r'name="(draft|name|once|source)"\s+value="([^"]*)"', text))
+    sent = stranger.post("/recommendations/domains/start/", {**plan, "audience": "DE 40\nUS 35"})
+    assert Survey.objects.count() == 0
+    assert sent["Location"].startswith("/sign-in/?next=%2Frecommendations%2Fdomains%2F%3Fdraft")
+    assert "Nothing has been measured yet" in stranger.get(sent["Location"]).content.decode()
+    back = parse_qs(urlsplit(sent["Location"]).query)["next"][0]
+    again = member("olga").get(back).content.decode()
+    assert "2 domains, about" in again
+    assert "DE 53.3" in again
+    assert "Needs an account" not in again

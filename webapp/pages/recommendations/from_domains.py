@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 from uuid import uuid4
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
@@ -14,7 +16,6 @@ from tasks.clients import uploads
 from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from tasks.surveys.submission import submit
 from webapp.pages.surveys.forms import SurveyForm
-from webapp.pages.ui.access import signed_in
 from webapp.store.access.visibility import owner_of
 from webapp.store.recommendations import services
 from webapp.store.surveys import drafts
@@ -68,10 +69,14 @@ class ClientsForm(AudienceForm):
     name = forms.CharField(required=False, max_length=200)
 
 
-@signed_in
 @require_http_methods(["GET", "POST"])
 def domains(request: HttpRequest) -> HttpResponse:
-    """The form of a journey; sent, it shows what it costs before anything is asked."""
+    """The form of a journey; sent, it shows what it costs before anything is asked.
+
+    The plan needs no account, its survey does: who signs in comes back to the plan by its drafts.
+    """
+    if request.method == "GET" and request.GET.get("draft"):
+        return _resume_plan(request)
     form = DomainsForm(request.POST or None, request.FILES or None)
     if request.method == "GET" or not form.is_valid():
         return _show(request, "domains", form)
@@ -85,6 +90,37 @@ def domains(request: HttpRequest) -> HttpResponse:
         )
         return _show(request, "domains", form)
     return _show_plan(request, form, meant, key, clients)
+
+
+def _resume_plan(request: HttpRequest) -> HttpResponse:
+    """Show a plan again that was made before signing in."""
+    given = request.GET
+    form = DomainsForm(_read_draft(given))
+    form.full_clean()
+    form.errors.clear()
+    try:
+        data, audience = (drafts.load_draft(given.get(key, "")) for key in ("draft", "clients"))
+        weights = from_domains.parse_audience(audience.decode("utf-8", "replace"))
+        meant = from_domains.intend(data, weights)
+        key = _source(form, request.user)
+    except NephoscopeError as error:
+        form.add_error(None, str(error))
+        return _show(request, "domains", form)
+    return _show_plan(request, form, meant, key, uploads.ClientWeights("list", weights))
+
+
+def _sender(request: HttpRequest) -> str:
+    return str(request.user.pk or request.META.get("REMOTE_ADDR", ""))
+
+
+def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
+    """To the form of sign-in, which leads back to this plan and says why."""
+    given = request.POST
+    clients = drafts.save_draft(given.get("audience", "").encode() or b"\n", _sender(request))
+    plan = {name: given.get(name, "")[:200] for name in ("draft", "name", "source")}
+    back = f"{reverse('recommend-domains')}?{urlencode({**plan, 'clients': clients})}"
+    query = urlencode({"next": back, "why": "run"})
+    return redirect(f"{reverse('sign-in')}?{query}")
 
 
 def _show_plan(
@@ -102,7 +138,7 @@ def _show_plan(
         "plan": meant.plan,
         "words": meant.n_words,
         "rejected": meant.plan.rejected[:SHOWN_REJECTIONS],
-        "draft": drafts.save_draft(meant.domains, str(request.user.pk)),
+        "draft": drafts.save_draft(meant.domains, _sender(request)),
         "name": form.cleaned_data["name"],
         "source": key,
         "offer": offered.get(key),
@@ -116,10 +152,11 @@ def _show_plan(
     return render(request, "recommendations/plan.html", context)
 
 
-@signed_in
 @require_POST
 def start(request: HttpRequest) -> HttpResponse:
     """Run the survey of a plan that was shown; the recommendation waits for it."""
+    if not request.user.is_authenticated:
+        return _ask_to_sign_in(request)
     given = request.POST
     try:
         data = drafts.load_draft(given.get("draft", ""))
