@@ -246,7 +246,7 @@ def _body_values(path: str, body: dict[str, Any]) -> dict[str, Any]:
         known |= dict.fromkeys(("weights", "regions", "clients", "isps", "prices"))
         known |= dict.fromkeys(("populations", "beside", "domains", "penalty", "price_ceiling"))
         known |= dict.fromkeys(("after_loss_ms", "after_loss_share", "percentile"))
-        known |= dict.fromkeys(("budget", "joint_budget", "joint_cost", "min_zones"))
+        known |= dict.fromkeys(("budget", "joint_budget", "joint_cost", "min_zones", "min_isps"))
         known |= {"survive_loss": False}
     if "/measurements" in path:
         known |= {"schedule": None, "rounds": 2, "round_s": 900.0}

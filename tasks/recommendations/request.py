@@ -5,6 +5,7 @@ The command, the API and the pages give the same names of options and files.
 
 import re
 import zlib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from analysis.impact.places import (
 )
 from analysis.impact.prices import Prices, Traffic, read_prices
 from analysis.impact.routes import Routes, read_routes
-from analysis.optimization import Constraints, Measure, Missing, Objective, Presence, Samples
+from analysis.optimization import Constraints, Facts, Measure, Missing, Objective, Presence, Samples
 from analysis.optimization.files.matrices import (
     MAX_CELLS,
     read_city_pairs,
@@ -56,6 +57,7 @@ _BOUNDS = {
     "per_provider": (1, 10_000),
     "price_ceiling": (0.0, 1e12),
     "min_zones": (1, 20),
+    "min_isps": (1, 1000),
     "budget": (0.0, 1e12),
     "joint_budget": (1, 1_000_000),
     "joint_cost": (0.0, 1e12),
@@ -70,7 +72,7 @@ _BOUNDS = {
 }
 
 
-_WHOLE = ("draws", "seed", "per_provider", "min_zones", "joint_budget")
+_WHOLE = ("draws", "seed", "per_provider", "min_zones", "min_isps", "joint_budget")
 
 
 @dataclass(frozen=True, eq=False)
@@ -308,11 +310,23 @@ def _constraints(known: Known, options: Mapping[str, Any]) -> Constraints:
         presence=tuple(_presence(known, text) for text in words("presence")),
         price_ceiling=_number(options, "price_ceiling"),
         min_zones=_number(options, "min_zones"),
+        min_isps=_number(options, "min_isps"),
         survive_loss=bool(options.get("survive_loss")),
         after_loss_ms=_number(options, "after_loss_ms"),
         after_loss_share=_after_loss_share(options),
-        facts={name: region.facts() for name, region in known.regions.items()},
+        facts=_facts(known),
     )
+
+
+def _facts(known: Known) -> dict[str, Facts]:
+    """Attributes of each region; the number of ISPs only where the table of ISPs has it."""
+    counts = Counter(
+        region for shares in known.routes.values() for region, share in shares.items() if share > 0
+    )
+    return {
+        name: replace(region.facts(), isps=counts.get(name))
+        for name, region in known.regions.items()
+    }
 
 
 def _after_loss_share(options: Mapping[str, Any]) -> float:

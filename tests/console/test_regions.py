@@ -325,6 +325,7 @@ def test_other_forms_of_samples(tmp_path):
         (("--percentile", "95", "--after-loss-ms", "200", "--k", "2"), "is for the mean"),
         (("--weights", "nowhere.csv"), "cannot read nowhere.csv"),
         (("--price-ceiling", "5"), "price"),
+        (("--min-isps", "2"), "the number of ISPs of 5 regions is unknown"),
         (("--penalty", "1"), "penalty"),
     ],
 )

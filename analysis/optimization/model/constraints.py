@@ -18,6 +18,7 @@ class Facts:
     continent: str = ""
     price: float | None = None
     zones: int | None = None
+    isps: int | None = None
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Constraints:
     """Side constraints of every recommended set; empty fields do not constrain.
 
     ``countries`` and ``continents`` are residency: all chosen regions lie in one of either.
-    Each chosen region has ``min_zones`` availability zones at least.
+    Each chosen region has ``min_zones`` availability zones and ``min_isps`` downstream ISPs, or
+    more.
     ``price_ceiling`` holds for the sum of the chosen regions' prices. Whichever chosen region is
     lost, at most ``after_loss_share`` of all weight is then above ``after_loss_ms``, or unanswered.
     """
@@ -47,6 +49,7 @@ class Constraints:
     presence: tuple[Presence, ...] = ()
     price_ceiling: float | None = None
     min_zones: int | None = None
+    min_isps: int | None = None
     survive_loss: bool = False
     after_loss_ms: float | None = None
     after_loss_share: float = 0.0
@@ -102,6 +105,8 @@ def limit(regions: tuple[str, ...], constraints: Constraints) -> Limits:
         _demand(regions, [f.provider for f in facts], "provider")
     if c.min_zones is not None:
         _demand(regions, ["" if f.zones is None else "known" for f in facts], "number of zones")
+    if c.min_isps is not None:
+        _demand(regions, ["" if f.isps is None else "known" for f in facts], "number of ISPs")
     inside = tuple(sorted(regions.index(name) for name in c.include))
     outside = tuple(j for j, n in enumerate(regions) if n in c.exclude or _banned(c, facts[j]))
     groups = tuple(_members(regions, facts, p) for p in c.presence)
@@ -116,6 +121,8 @@ def _banned(c: Constraints, fact: Facts) -> bool:
         fact.country in c.countries or fact.continent in c.continents
     )
     if c.min_zones is not None and (fact.zones or 0) < c.min_zones:
+        return True
+    if c.min_isps is not None and (fact.isps or 0) < c.min_isps:
         return True
     return not resident or bool(c.providers and fact.provider not in c.providers)
 

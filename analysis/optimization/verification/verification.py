@@ -130,6 +130,8 @@ def _check_set(samples: Samples, answer: Recommendation, c: Constraints) -> list
         or all(homes & {f.country, f.continent} for f in facts),
         "a region has too few zones": c.min_zones is None
         or all((f.zones or 0) >= c.min_zones for f in facts),
+        "a region has too few ISPs": c.min_isps is None
+        or all((f.isps or 0) >= c.min_isps for f in facts),
         "a group lacks members": all(
             sum(bool(p.within & here.get(name, {name})) for name in chosen) >= p.at_least
             for p in c.presence

@@ -76,7 +76,7 @@ def enumerate_front(found, sizes, allowed):
 
 PROVIDER = dict(zip(REGIONS, "aaabbbab", strict=True))
 FACTS = {
-    name: Facts(provider=p, continent=name[:2], zones=n % 3 + 1)
+    name: Facts(provider=p, continent=name[:2], zones=n % 3 + 1, isps=n % 4 + 1)
     for n, (name, p) in enumerate(PROVIDER.items())
 }
 CASES = {
@@ -98,6 +98,11 @@ CASES = {
         Constraints(min_zones=2, facts=FACTS),
         None,
         lambda s: all(FACTS[name].zones >= 2 for name in s),
+    ),
+    "isps": (
+        Constraints(min_isps=3, facts=FACTS),
+        None,
+        lambda s: all(FACTS[name].isps >= 3 for name in s),
     ),
     "include": (
         Constraints(include=frozenset({"sa-east-1"})),

@@ -56,6 +56,7 @@ class OptionsIn(Body):
     presence: Annotated[list[Name], Field(max_length=50)] = []
     price_ceiling: Amount | None = None
     min_zones: Annotated[int, Field(ge=1, le=20)] | None = None
+    min_isps: Annotated[int, Field(ge=1, le=1000)] | None = None
     front: bool = False
     budget: Amount | None = None
     joint_budget: Annotated[int, Field(ge=1, le=1_000_000)] | None = None

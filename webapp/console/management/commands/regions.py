@@ -77,6 +77,7 @@ class Command(ProductCommand):
             "--joint-budget", type=int, metavar="N", help="regions that all domains share"
         )
         take.add_argument("--min-zones", type=int, metavar="N", help="of each chosen region")
+        take.add_argument("--min-isps", type=int, metavar="N", help="of each chosen region")
         take.add_argument(
             "--front",
             action="store_true",
