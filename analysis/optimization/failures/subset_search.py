@@ -52,6 +52,9 @@ class SubsetSearch:
 
     def run(self) -> bool:
         """Record the best sets; return False out of time."""
+        if self.whole.incumbents.costs[-1] <= 0:
+            # Nothing costs less than nothing.
+            return True
         field, size = self.whole.field, self.whole.size
         prices, shift = whole_prices(field.values, field.weights, self.order, COST_BITS)
         lesser, less = (self._weigh(prices, count) for count in (size - 3, size - 2))

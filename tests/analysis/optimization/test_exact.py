@@ -219,6 +219,9 @@ def test_sets_of_five_and_six_after_a_loss_equal_weighing_every_set():
         g = np.random.default_rng(seed)
         shape = int(g.integers(7, 10)), int(g.integers(3, 9)), 1
         values = g.integers(1, 2000, shape) / float(g.choice([1, 10]))
+        if seed == 7001:
+            # No set can be better than one that costs nothing.
+            values[:] = 0
         names = tuple(f"r{j}" for j in range(shape[0]))
         weights = g.integers(1, 2000, shape[1]).astype(float)
         samples = Samples(names, tuple("abcdefghij"[: shape[1]]), ("x",), values, weights)
