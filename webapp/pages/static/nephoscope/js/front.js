@@ -3,6 +3,7 @@ import { fetchParts } from "./swap.js";
 
 const field = document.getElementById("ask");
 const narrow = matchMedia("(max-width: 900px)");
+let shown = location.pathname + location.search;
 
 async function show(url, { push = true } = {}) {
   try {
@@ -13,6 +14,7 @@ async function show(url, { push = true } = {}) {
     return;
   }
   if (push) history.pushState({ front: true }, "", url);
+  shown = location.pathname + location.search;
   const heading = document.querySelector(".front__lead h1");
   heading.focus({ preventScroll: !narrow.matches });
 }
@@ -24,7 +26,10 @@ document.addEventListener("click", (event) => {
   link.classList.add("is-down");
   show(new URL(link.getAttribute("href"), location.href).href);
 });
-addEventListener("popstate", () => show(location.href, { push: false }));
+// A link to a part of the page, such as the one past the header, changes the fragment alone.
+addEventListener("popstate", () => {
+  if (location.pathname + location.search !== shown) show(location.href, { push: false });
+});
 
 // Enter sends the field; Shift and Enter begin a line of a list.
 document.addEventListener("keydown", (event) => {
