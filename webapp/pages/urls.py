@@ -19,7 +19,6 @@ from webapp.pages.ui import about
 
 urlpatterns = [
     path("", include("webapp.pages.front.urls")),
-    path("search/", domains.search, name="search"),
     path("surveys/", views.surveys, name="surveys"),
     path("surveys/new/", views.new_survey, name="new-survey"),
     path("surveys/run/", views.run_survey, name="run-survey"),

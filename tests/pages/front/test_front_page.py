@@ -72,3 +72,11 @@ def test_the_field_leads_on(client: Client, everyone: dict[str, Any]) -> None:
     refused = client.get("/ask/", {"q": "10.0.0.1"})
     assert refused.status_code == 422
     assert "is an IP address" in refused.content.decode()
+
+
+def test_the_search_finds_regions_and_reports(client: Client, everyone: dict[str, Any]) -> None:
+    query = {"survey": everyone["atlas"].slug}
+    regions = client.get("/search/", {**query, "q": "Singapore"}).content.decode()
+    assert "target=ap-southeast-1" in regions
+    assert "reports/zones/" in client.get("/search/", {**query, "q": "zone"}).content.decode()
+    assert "/domains/?q=linkedin" in client.get("/search/", {**query, "q": "linkedin"})["Location"]

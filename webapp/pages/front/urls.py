@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from webapp.pages.front import ask, check, front_page
+from webapp.pages.front import ask, check, front_page, search
 
 urlpatterns = [
     path("", front_page.front, name="atlas"),
     path("ask/", ask.ask, name="ask"),
+    path("search/", search.search, name="search"),
     path("check/", check.ask_domain, name="check"),
     path("check/<str:domain>/", check.card, name="check-domain"),
     path("check/<str:domain>/badge.svg", check.badge, name="check-badge"),

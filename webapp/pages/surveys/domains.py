@@ -1,17 +1,16 @@
 """Pages of domains and names: list, search, domain page, name page."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.surveys import diagrams
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
-from webapp.store.surveys import evidence, selectors
+from webapp.store.surveys import evidence
 
 MAX_PAGE = 100_000
 
@@ -36,23 +35,6 @@ def domains(request: HttpRequest, slug: str) -> HttpResponse:
         "names": evidence.search(slug, query, limit=12) if query else [],
     }
     return render(request, "surveys/domains/list.html", context)
-
-
-@require_GET
-def search(request: HttpRequest) -> HttpResponse:
-    """The header's search: the front survey's domains that hold the text."""
-    slug = request.GET.get("survey", "")
-    reader = request.user
-    survey = selectors.survey(slug, reader) if slug else selectors.front_survey(reader)
-    if survey is None:
-        return redirect("surveys")
-    answer = redirect("domains", slug=survey.slug)
-    answer["Location"] += "?" + _query(request.GET.get("q", ""))
-    return answer
-
-
-def _query(text: str) -> str:
-    return urlencode({"q": text})
 
 
 @require_GET
