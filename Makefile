@@ -14,7 +14,7 @@ BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wil
   zones.truth patterns.bulk regions.suite
 
 .PHONY: help setup setup-test run test together test-distributed check compiled format unit thorough browser bench \
-  docs locks clean
+  wheel docs locks clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -88,6 +88,12 @@ browser: setup-test ## browser tests only
 
 bench: setup-test ## measure speed beside peers
 	@for name in $(BENCHMARKS); do echo "== $$name"; $(VENV)/python -m benchmarks.$$name || exit 1; done
+
+# Folders of the build are removed before it, too: a wheel would hold what they have kept.
+wheel: setup ## build dist/nephoscope-VERSION-py3-none-any.whl
+	@rm -rf build nephoscope.egg-info
+	@$(VENV)/python -m pip wheel -q --no-deps --wheel-dir dist .
+	@rm -rf build nephoscope.egg-info
 
 docs: setup-test ## check the documentation
 	@$(VENV)/python -m pytest tests/docs

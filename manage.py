@@ -43,7 +43,8 @@ def _print_overview() -> None:
     sys.stdout.write(words + "\n")
 
 
-if __name__ == "__main__":
+def run_command_line() -> None:
+    """Run one command and end the process with its exit code; the entry of ``nephoscope``."""
     try:
         main()
     except KeyboardInterrupt:
@@ -53,3 +54,7 @@ if __name__ == "__main__":
         # A setting that makes no sense; what a command finds wrong it tells itself.
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
+
+
+if __name__ == "__main__":
+    run_command_line()

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from core.paths import default_data_folder
 from deploy import broker, links
 from deploy.certificates import NoCertificate
 
@@ -21,7 +22,7 @@ LINKS_PORT = 6390
 
 def data_folder() -> Path:
     """The data folder of the environment."""
-    return Path(os.environ.get("NEPHOSCOPE_DATA") or ROOT / "var").resolve()
+    return Path(os.environ.get("NEPHOSCOPE_DATA") or default_data_folder()).resolve()
 
 
 def service_environment(data: Path) -> dict[str, str]:

@@ -25,7 +25,7 @@ sys.path.insert(0, str(ROOT))
 
 from deploy import broker, links  # noqa: E402
 from deploy.certificates import NoCertificate  # noqa: E402
-from deploy.commands import COMMANDS, service_environment  # noqa: E402
+from deploy.commands import COMMANDS, data_folder, service_environment  # noqa: E402
 from deploy.processes import Child, Family  # noqa: E402
 
 PYTHON = sys.executable
@@ -232,7 +232,7 @@ def lock_data_folder(data: Path, port: int) -> Iterator[None]:
 
 def open_data_folder() -> Path:
     """The data folder, for its owner alone: it holds keys and private surveys."""
-    data = Path(os.environ.get("NEPHOSCOPE_DATA") or ROOT / "var").resolve()
+    data = data_folder()
     os.umask(0o077)
     try:
         data.mkdir(parents=True, exist_ok=True)

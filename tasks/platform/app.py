@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
-from core.paths import PROJECT
+from core.paths import default_data_folder
 
 AWAY = (OperationalError, RedisError, OSError)
 # A caller that queues a task learns at once that there is no broker, instead of retrying for
@@ -27,7 +27,7 @@ def broker_url() -> str:
     given = os.environ.get("REDIS_URL")
     if given:
         return given
-    data = Path(os.environ.get("NEPHOSCOPE_DATA") or PROJECT / "var").resolve()
+    data = Path(os.environ.get("NEPHOSCOPE_DATA") or default_data_folder()).resolve()
     return f"redis+socket://{data}/valkey.sock"
 
 

@@ -35,6 +35,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
         "demo_measurement": "the first measurement of a new installation",
     },
     "The installation": {
+        "run": "serve the site with everything it needs on this machine",
         "account": "accounts of people",
         "backup": "a copy of all data, made while everything runs",
         "migrate": "bring the database up to date (PostgreSQL; SQLite does it itself)",
