@@ -241,6 +241,20 @@ def test_another_password_takes_tokens_back_where_asked(anna: Any, is_asked: boo
     assert (tokens.find(secret) is None) is is_asked
 
 
+def test_the_link_for_a_lost_password_asks_about_tokens_where_there_are_any(anna: Any) -> None:
+    path = say("invite", "anna").removeprefix("http://127.0.0.1:8000")
+    assert b'name="revoke_tokens"' not in Client().get(path).content
+    _, secret = tokens.issue(anna, "cron", "read")
+    assert b'name="revoke_tokens"' in Client().get(path).content
+    form = {"new_password1": "a hazelnut in the cellar", "revoke_tokens": "on"}
+    # A form that is refused revokes nothing.
+    assert Client().post(path, {**form, "new_password2": "another"}).status_code == 422
+    assert tokens.find(secret)
+    form["new_password2"] = form["new_password1"]
+    assert Client().post(path, form).status_code == 302
+    assert tokens.find(secret) is None
+
+
 def test_cookies_given_over_https_stay_there(anna: Any) -> None:
     for scheme, is_secure in (("https", True), ("http", False)):
         client = Client()

@@ -172,8 +172,10 @@ def welcome(request: HttpRequest, who: str, key: str) -> HttpResponse:
     form = SetPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         form.save()
+        _revoke_tokens_where_asked(request, user)
         return _start_session(request, user)
-    answer = _show(request, "welcome", form, invited=user.get_username())
+    more = {"invited": user.get_username(), "n_tokens": tokens.live(user).count()}
+    answer = _show(request, "welcome", form, **more)
     # The URL is a secret, so it is sent in no referrer.
     answer["Referrer-Policy"] = "no-referrer"
     return answer
@@ -198,6 +200,11 @@ def password(request: HttpRequest) -> HttpResponse:
     attempt.clear()
     form.save()
     auth.update_session_auth_hash(request, form.user)
+    _revoke_tokens_where_asked(request, user)
+    return HttpResponseRedirect(reverse("account") + "?changed=password")
+
+
+def _revoke_tokens_where_asked(request: HttpRequest, user: Any) -> None:
+    """Revoke the API tokens of a user whose form of a new password has the box ticked."""
     if request.POST.get("revoke_tokens") == "on":
         tokens.revoke_all(user)
-    return HttpResponseRedirect(reverse("account") + "?changed=password")
