@@ -18,6 +18,7 @@ from analysis.campaigns.aggregation.grid import summarise
 from analysis.campaigns.aggregation.grouped_values import GroupedValues
 from analysis.campaigns.aggregation.pivot import Pivot, build_pivot
 from analysis.campaigns.importers.csv_columns import Equal, Source
+from analysis.campaigns.probe_reports.summaries import build_probe_tables
 from analysis.campaigns.routes.isp_tables import isp_tables
 from analysis.campaigns.tables import best_region, failures, zones
 from analysis.campaigns.tables.headlines import headline_of
@@ -26,7 +27,8 @@ from analysis.optimization.single_regions import SingleRegions
 
 Row = dict[str, Any]
 THROUGHPUT_PROBES = ("throughput", "mlab-throughput")
-# Probes that measure round-trip times in milliseconds; other probes have other pages. Our own
+# Probes that measure round-trip times in milliseconds; others have a report of their own in
+# ``analysis.campaigns.probe_reports``. Our own
 # probes of a metric declare it as ``METRIC`` in ``probes/kinds/``, and a test compares both.
 LATENCY_PROBES = ("tcp-ping", "icmp-echo", "globalping-ping", "matrix-rtt", "mlab-min-rtt")
 # Imported pings are named after their method: ``ping-icmp``, ``ping-tcp-ack``.
@@ -74,6 +76,7 @@ def build_tables(
     tables = CampaignTables()
     if isinstance(samples, pa.Table) or samples:
         _add_samples(tables, samples)
+        tables.files.update(build_probe_tables(samples))
     if routes is not None and routes.num_rows:
         for table_id, rows in isp_tables(routes, names or {}).items():
             tables.reports.append(_to_table(table_id, rows))

@@ -2,7 +2,8 @@
 tests.pages.campaigns.campaign_cast``.
 
 ``demo`` is the synthetic one; ``one`` holds one sample, ``dead`` only failures, ``none`` nothing,
-``alone`` one region seen from places with long and right-to-left names, ``running`` no table yet.
+``probed`` runs of HTTP, calls and game queries, ``alone`` one region seen from places with long and
+right-to-left names, ``running`` no table yet.
 """
 
 import json
@@ -47,8 +48,18 @@ def everyone(rounds=8):
         for r in _medians(made["demo"])
         if r["p50"] is not None
     ]
+    made["probed"] = campaign("probed", [r for n in range(100) for r in _probed(n)])
     made["later"] = campaign("a-year-later", again)
     return made
+
+
+def _probed(number):
+    """One run each of HTTP, of a call and of game queries."""
+    steps = {"dns_ms": 2.0, "connect_ms": 20.0, "wait_ms": 30.0 + number, "read_ms": 2.0}
+    runs = (("http", [150.0], steps), ("jitter", [40.0] * 50, {"jitter_ms": 1.0}))
+    for probe, values, fields in (*runs, ("game-query", [120.0] * 60, {})):
+        text = json.dumps(fields)
+        yield sample("v-one", "eu-west-1", values, round=number, probe=probe, detail=text)
 
 
 def _medians(demo):

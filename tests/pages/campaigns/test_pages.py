@@ -25,7 +25,8 @@ from webapp.pages.ui.charts.svg import Axis, consecutive_runs
 from webapp.store.campaigns import samples, selectors
 from webapp.store.models import Campaign, VantagePoint
 
-SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "failures/", "method/")
+SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "method/")
+SECTIONS += ("failures/", "suitability/")
 
 
 @pytest.fixture(scope="module")
@@ -385,3 +386,19 @@ def test_rates_and_shades():
         2,
         6,
     ]
+
+
+def test_suitability_is_judged_and_every_probe_has_its_figures(get):
+    page = plain(get("/wide-area/probed/suitability/"))
+    assert "From Oslo, 0 of 1 regions are suitable for games" in page
+    found = [re.sub(r"\s+", " ", text) for text in re.findall(r"eu-west-1\s+[^–]*?ms", page)]
+    assert any("wait 79.5 ms" in text for text in found), found
+    rows = json.loads(get("/api/v1/wide-area/probed/tables/suitability.json"))
+    at = [rows["columns"].index(name) for name in ("use", "verdict")]
+    assert [tuple(row[i] for i in at) for row in rows["rows"]] == [
+        ("calls", "yes"),
+        ("games", "no"),
+        ("web pages", "yes"),
+    ]
+    assert "Hour" in plain(get("/wide-area/probed/suitability/?by=hour"))
+    get("/wide-area/probed/suitability/?by=x&vantage=%00")

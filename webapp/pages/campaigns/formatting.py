@@ -146,6 +146,8 @@ HOW = {
     "campaign’s day. Routes with a silent or unannounced hop before it are doubtful and apart.",
     "campaign-failures": "A run failed if it gave no value at all; a packet is lost if it was not "
     "answered in time, within a run that may have others.",
+    "campaign-suitability": "Shares are of all that was sent: what was lost counts as beyond the "
+    "limit. Intervals take values as independent; those of one run are not: they are too narrow.",
     "campaign-progress": "A slot is one probe of one vantage point at one target in one round. "
     "Measured are those that ran, with a value or a failure; coverage is their share of all that "
     "are over.",

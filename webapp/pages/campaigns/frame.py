@@ -19,6 +19,7 @@ TABS = (
     ("campaign-best", "Best sets"),
     ("campaign-zones", "Zones"),
     ("campaign-isps", "ISPs"),
+    ("campaign-suitability", "Suitability"),
     ("campaign-failures", "Failures"),
     ("campaign-method", "Method"),
     ("campaign-progress", "Progress"),

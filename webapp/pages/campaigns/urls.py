@@ -9,6 +9,7 @@ from webapp.pages.campaigns import (
     isps,
     region,
     regions,
+    suitability,
     views,
 )
 from webapp.pages.campaigns.pairs import routes
@@ -30,6 +31,7 @@ urlpatterns = [
     path("<slug:slug>/best-sets/", best.best, name="campaign-best"),
     path("<slug:slug>/zones/", regions.zones, name="campaign-zones"),
     path("<slug:slug>/isps/", isps.isps, name="campaign-isps"),
+    path("<slug:slug>/suitability/", suitability.suitability, name="campaign-suitability"),
     path("<slug:slug>/failures/", isps.failures, name="campaign-failures"),
     path("<slug:slug>/method/", views.method, name="campaign-method"),
     path("<slug:slug>/regions/<str:region>/", region.region, name="campaign-region"),
