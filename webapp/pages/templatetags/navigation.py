@@ -22,13 +22,14 @@ def main_links(context: template.Context, slug: str) -> list[dict[str, Any]]:
 @register.simple_tag(takes_context=True)
 def section_links(context: template.Context, slug: str) -> list[dict[str, Any]]:
     """The sub-navigation of the section of this page."""
-    request = context["request"]
-    match = request.resolver_match
+    request = context.get("request")
+    match = getattr(request, "resolver_match", None)
     return navigation.section_links(
         _section(context),
         match.url_name if match else "",
         slug,
-        has_account=request.user.is_authenticated,
+        # A page of a refused request has no reader.
+        has_account=bool(getattr(getattr(request, "user", None), "is_authenticated", False)),
     )
 
 
