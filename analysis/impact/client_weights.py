@@ -44,7 +44,7 @@ def read_audience(data: bytes) -> Audience:
             raise BadInput(f"more than {MAX_LINES:,} lines of clients", field="audience")
         code, weight = _entry(line, number)
         if code in found:
-            raise BadInput(f"{code} stands twice", line=number, field="audience")
+            raise BadInput(f"{code} is listed twice", line=number, field="audience")
         found[code] = weight
     return _weighty(found)
 

@@ -109,7 +109,7 @@ def _check_head(head: list[str], table: str, needed: Sequence[str], allowed: Seq
         known = ", ".join((*needed, *allowed))
         raise BadInput(f"{table}: unknown column {strange[0]!r}; known are {known}", line=1)
     if len(set(head)) < len(head):
-        raise BadInput(f"{table}: a column stands twice", line=1)
+        raise BadInput(f"{table}: a column is there twice", line=1)
 
 
 def _rows(reader: Iterator[list[str]], head: list[str], table: str) -> Iterator[Row]:

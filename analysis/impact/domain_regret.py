@@ -95,7 +95,7 @@ def read_group_clients(data: bytes) -> dict[str, dict[str, float]]:
         group, client, weight = row.need("group"), row.need("client"), row.number("weight")
         weights = found.setdefault(group, {})
         if client in weights or weight is None:
-            fault = "stands twice" if client in weights else "has no weight"
+            fault = "is listed twice" if client in weights else "has no weight"
             raise BadInput(f"group_clients: {client!r} of {group!r} {fault}", line=row.line)
         weights[client] = weight
     return found

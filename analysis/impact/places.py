@@ -97,7 +97,7 @@ def _unique_rows(rows: list[Row], column: str) -> Iterable[tuple[str, Row]]:
     for row in rows:
         name = row.need(column)
         if name in seen:
-            raise BadInput(f"{row.table}: {name!r} stands twice", line=row.line)
+            raise BadInput(f"{row.table}: {name!r} is listed twice", line=row.line)
         seen.add(name)
         yield name, row
 

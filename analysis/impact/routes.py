@@ -53,7 +53,7 @@ def _mean_of_zones(rows: Iterable[tuple[str, str, str, float]]) -> dict[str, dic
     for region, zone, isp, share in rows:
         isps = zones.setdefault(region, {}).setdefault(zone, {})
         if isp in isps:
-            raise BadInput(f"isps: {isp!r} stands twice in {region!r}", field="isps")
+            raise BadInput(f"isps: {isp!r} is listed twice in {region!r}", field="isps")
         isps[isp] = share
     found: dict[str, dict[str, float]] = {}
     for region, parts in zones.items():

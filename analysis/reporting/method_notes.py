@@ -13,7 +13,7 @@ _NOTES = {
     **STUDY_NOTES,
     "providers": (
         "A name is “only” in a cloud when all its addresses are; two clouds outrank “other”. "
-        "For domains two readings stand side by side: over all names found in the domain (as "
+        "Domains are counted in two ways: over all names found in the domain (as "
         "published) and over its cloud-using names only. By the second, the authors' own material "
         "has 36,173 domains on EC2 only and 1,825 on EC2 and elsewhere, against 3,277 and 34,721 "
         "published. The published share of Azure + Other subdomains, “<0.01 %”, computes to 0.03 %."
@@ -27,7 +27,7 @@ _NOTES = {
     ),
     "regions": (
         "One count per name and region; CDN addresses are left out, since an edge says nothing "
-        "about where the origin stands. Domains add to more than their number because some use "
+        "about where the origin is hosted. Domains add to more than their number because some use "
         "several regions. “Only here” counts names with no other region in any cloud. The source "
         "calls Ireland Azure's eu-west and the Netherlands its eu-north; Azure's own names are the "
         "other way round, and the places decide here."
@@ -38,7 +38,7 @@ _NOTES = {
     ),
     "domain-region-means": (
         "The unweighted mean over a domain's names that have a region of the provider; a domain "
-        "stands in the first class whose upper edge its mean does not pass."
+        "is in the first class whose upper edge its mean does not pass."
     ),
     "instance-counts": (
         "Distinct instances per name with the feature: addresses of virtual machines, and of the "
@@ -48,7 +48,7 @@ _NOTES = {
     "name-servers": (
         "Distinct host names in NS answers of cloud-using domains, placed by their addresses; the "
         "first place that applies counts, from CloudFront down to elsewhere. In 2013 Route 53 "
-        "stood in CloudFront's range, so the published 2,062 hold both."
+        "was in CloudFront's range, so the published 2,062 hold both."
     ),
     "name-server-counts": (
         "Name servers of the domain that a cloud-using name belongs to; names of domains without "

@@ -27,7 +27,7 @@ _AWS_NAMES = "(SELECT count(DISTINCT name) FROM uses WHERE provider = 'aws')"
 _AWS_DOMAINS = "(SELECT count(DISTINCT domain) FROM uses WHERE provider = 'aws')"
 # figure: a query that gives part and whole
 FIGURES: dict[str, str] = {
-    "domains in the first quarter of the list": (
+    "domains in the top quarter of the list": (
         f"SELECT count(*) FILTER (4 * rank <= last), count(*) FROM ({_RANKS})"
     ),
     "domains in the last quarter of the list": (

@@ -90,7 +90,7 @@ def explanation(
     form = percent if whole == 1 else _count
     alike = "" if by_domain else f", whose names vary as {effective:,.0f} independent ones,"
     return (
-        f"few domains: of {of.domains:,}{alike} 99 of 100 draws give {form(low)} to {form(high)} "
+        f"few domains: of {of.domains:,}{alike} the 99 % interval is {form(low)} to {form(high)} "
         f"where {form(expected)} is expected"
     )
 
@@ -102,7 +102,7 @@ def _few_addresses(expected: float, found: float) -> str:
     if not low <= found <= high:
         return ""
     return (
-        f"few addresses: each zone in use has one at least, and 99 of 100 draws give {_count(low)} "
+        f"few addresses: each zone in use has one at least, and the 99 % interval is {_count(low)} "
         f"to {_count(high)} where {_count(expected)} is expected"
     )
 

@@ -154,7 +154,7 @@ def _figures(tables: Tables) -> str:
     row = _rows(tables, "text-figures")[0]
     portion = Portion(row["part"], row["whole"], "cloud-using domain", "cloud-using domains")
     return portion.sentence(
-        "ranks in the first quarter of the list", "rank in the first quarter of the list"
+        "ranks in the top quarter of the list", "rank in the top quarter of the list"
     )
 
 

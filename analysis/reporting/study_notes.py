@@ -21,7 +21,7 @@ STUDY_NOTES = {
     ),
     "top-zones": (
         "Zones of the ten best-ranked domains on EC2: the distinct zones of all their names, and "
-        "how many names use one, two or more; names without an identified zone stand apart."
+        "how many names use one, two or more; names without an identified zone are counted apart."
     ),
     "elb-sharing": (
         "Distinct names behind each address of a load balancer, in classes by their upper edge. "
@@ -64,14 +64,14 @@ STUDY_NOTES = {
     ),
     "dangling": (
         "A name whose alias leads to a provider's name that its own servers deny (NXDOMAIN); the "
-        "rule of the missing name says whose it was. “Can be had by anybody” is by the provider's "
-        "documented naming at the rule's date, not by a trial: nothing was registered. Providers "
-        "that answer for names which nobody has (GitHub Pages, S3) are not seen, so the counts are "
+        "rule of the missing name says whose it was. “Can be claimed” is by the provider's "
+        "documented naming at the rule's date, not by a trial: no name was registered. Providers "
+        "that answer for missing names (GitHub Pages, S3) are not seen, so the counts are "
         "lower bounds. Shares are of all dangling names; no published figure."
     ),
     "dangling-names": (
-        "The dangling names themselves, first those whose target anybody can have, then by the "
-        "rank of the domain; the first 200, all others stand in the lake's fronts. No published "
+        "The dangling names themselves, first those whose target can be claimed, then by the "
+        "rank of the domain; the first 200, all others are in the lake table fronts. No published "
         "figure."
     ),
     "text-figures": (

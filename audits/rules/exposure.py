@@ -36,7 +36,7 @@ def decide_claimable(
     facts: DomainFacts, context: Context, parameters: NoParameters
 ) -> Iterator[Judgement]:
     """Each dangling name whose missing target customers of the provider may choose themselves."""
-    text = "leads to {0.missing}; anybody may be able to register it with {0.provider}"
+    text = "leads to {0.missing}; anyone may be able to register it with {0.provider}"
     yield from _evaluate_dangling(facts, [d for d in facts.dangling if d.claimable], text)
 
 
@@ -146,7 +146,7 @@ RULES = (
         "A name may be taken over",
         Severity.HIGH,
         "exposure",
-        "A dangling name whose missing target is chosen by customers of the provider: whoever "
+        "A dangling name whose missing target is chosen by customers of the provider: who "
         "creates it serves the name. Providers reserve some names, so this is a possibility.",
         "Remove the record now, or create the resource in an account of your own.",
         decide_claimable,
@@ -170,7 +170,7 @@ RULES = (
         "A wildcard answers for any name",
         Severity.LOW,
         "exposure",
-        "Names that nobody made are answered, so that misspelt or forged names look real.",
+        "Names that do not exist are answered, so that misspelt or forged names look real.",
         "Replace the wildcard by the names that are needed, or suppress the finding.",
         decide_wildcard,
         NoParameters,

@@ -34,7 +34,7 @@ def run(pk: int) -> None:
         return
     add_log_fields(audit=row.slug)
     if row.attempt > services.MAX_ATTEMPTS:
-        services.fail(row, "its workers fell silent again and again")
+        services.fail(row, "its workers ended repeatedly")
         return
     stored_audit.run(row, in_worker=True)
     log.info("audit %s attempt %s", row.slug, row.attempt)

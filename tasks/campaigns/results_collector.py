@@ -127,7 +127,7 @@ class Collector:
         parcel = unpack(received.data)
         handler = self._handlers.get(parcel.kind)
         if handler is None:
-            raise BadInput(f"nobody here takes a parcel of kind {parcel.kind[:40]!r}")
+            raise BadInput(f"there is no handler of messages of kind {parcel.kind[:40]!r}")
         handler(received.vantage, parcel)
 
     def _try_later(self, received: Received, error: Exception) -> None:
@@ -136,7 +136,7 @@ class Collector:
         log.warning("a parcel of %s waits: %s", received.vantage, error)
         if self._tries[known] >= _MOST_TRIES:
             del self._tries[known]
-            self._refuse(received, f"{type(error).__name__} again and again")
+            self._refuse(received, f"{type(error).__name__} repeatedly")
             vantage_queues.acknowledge(received)
 
     def _refuse(self, received: Received, why: str) -> None:

@@ -102,7 +102,9 @@ class Field:
         """As a machine does with its one-time token; raises ``BadInput`` for a name in use."""
         known = VantagePoint.objects.filter(name=host.name)
         if known.exclude(provider=PROVIDER).exists():
-            raise BadInput(f"a vantage point of yours is called {host.name}; revoke and rename it")
+            raise BadInput(
+                f"one of your vantage points is called {host.name}; revoke and rename it"
+            )
         known.delete()
         place = {**host.place, "provider": PROVIDER}
         _, token = enrolment.invite(host.name, place, _LIMITS)

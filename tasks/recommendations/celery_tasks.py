@@ -199,7 +199,7 @@ def solve(pk: int) -> None:
     if row is None:
         return
     if row.attempt > services.MAX_ATTEMPTS:
-        services.fail(row, "its workers fell silent again and again")
+        services.fail(row, "its workers ended repeatedly")
         return
     answer(row)
 

@@ -147,7 +147,7 @@ def read(
     else:
         found = _read_matrix(samples, form, brought)
     if found.missing == found.values.size:
-        raise BadInput("every value is missing: no region answered anybody", field="samples")
+        raise BadInput("every value is missing: no region answered any client", field="samples")
     found = found.with_weights(client_weights(found.clients, weights))
     regions = describe_regions(found.regions, brought)
     for name, region in regions.items():

@@ -157,7 +157,7 @@ def _check_campaign(request: Mapping[str, Any], user: Any) -> Request:
 def _start_campaign(run: ScheduleRun) -> dict[str, Any]:
     owner = run.schedule.owner
     if campaign_services.count_open(owner) >= commands.MOST_OPEN and not commands.is_staff(owner):
-        raise NotNow(f"{commands.MOST_OPEN} campaigns of yours wait or run")
+        raise NotNow(f"{commands.MOST_OPEN} of your campaigns wait or run")
     key = key_of(run)
     seed = int.from_bytes(hashlib.sha256(key.encode()).digest()[:7], "big")
     asked = {"seed": seed, **run.schedule.request, "name": name_of(run), "idempotency_key": key}

@@ -205,7 +205,7 @@ def _describe_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
             "test_reason": str(error),
         }
     stated = {
-        "node": "Long tails belong to machines, whoever calls them",
+        "node": "Long tails belong to machines, for all of their callers",
         "path": "Long tails belong to paths between machines, both ways alike",
         "nothing": "Neither machines nor paths stand out",
     }[found.property_of]

@@ -40,7 +40,7 @@ def find_instance_window(pool: int, instance: int) -> dict[str, Any]:
 
 def _describe(found: time_of_day.Nightly) -> str:
     if not found.found:
-        return f"No time of the day stands out in {found.of_days} days (p = {found.p_value:.3f})"
+        return f"No time of day differs in {found.of_days} days (p = {found.p_value:.3f})"
     window = f"{_clock(found.start_minute)} to {_clock(found.end_minute)} UTC"
     often = f"{found.ratio:.1f}" if found.ratio < MOST_TIMES else f"over {MOST_TIMES}"
     return (

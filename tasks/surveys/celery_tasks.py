@@ -55,7 +55,7 @@ def crawl_shard(shard_id: int) -> None:
     _hand_out(shard.survey_id)
     if shard.attempt > services.MAX_ATTEMPTS:
         # It may be the shard that ends its workers, by the memory that it takes.
-        services.fail_shard(shard, "its workers fell silent again and again")
+        services.fail_shard(shard, "its workers ended repeatedly")
         ended = False
     else:
         ended = shard_run.run_shard(shard, _pace(shard.survey))

@@ -114,7 +114,7 @@ def test_a_campaign_is_shared_read_and_taken_back(
     if width > 1000:
         read_through(other, link)
     page.goto(gallery.at("/account/"))
-    assert "1 campaign of yours" in page.text_content("main")
+    assert "Your campaigns (1)" in page.text_content("main")
     faults += check(page)
     page.click("text=Take back")
     assert other.reload().status == 404

@@ -19,7 +19,7 @@ READS = {
     "/compare/{atlas}/{later}/": ("us-west-1", "From where to where", "713,910"),
     "/s/{atlas}/outages/": ("If us-east-1 fails", "What may fail", "Who fails with us-east-1"),
     "/s/{atlas}/domains/linkedin.com/history/": ("changed once over 2 surveys", "us-west-1"),
-    "/s/{running}/": ("Asking where 1,000 domains stand", "TIMEOUT"),
+    "/s/{running}/": ("Locating 1,000 domains", "TIMEOUT"),
     "/surveys/new/": ("See the plan",),
 }
 

@@ -56,7 +56,7 @@ def test_its_maker_makes_a_link_and_takes_it_back(accounts: TenantAccounts) -> N
     anna, nobody = accounts.client(accounts.anna), Client()
     page = anna.get(f"{PAGE}sharing/")
     (kept,) = links_on(page)
-    assert "You and whoever has the link see this campaign" in page.content.decode()
+    assert "You and anyone with the link see this campaign" in page.content.decode()
     assert anna.post(f"{PAGE}sharing/links/", {"days": "9"}).status_code == 422
     made = anna.post(f"{PAGE}sharing/links/", {"days": "7"})
     assert made["Location"] == f"{PAGE}sharing/"

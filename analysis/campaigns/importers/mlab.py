@@ -108,7 +108,7 @@ def _column(kind: str, names: Iterable[str]) -> str:
 _MEANINGS = {
     "at": "when it was",
     "vantage": "whose test it was",
-    "region": "where the server stands",
+    "region": "where the server is",
     "rate": "Mbit/s",
 }
 _EXAMPLES = {

@@ -82,10 +82,10 @@ def _isp_regions(rows: Rows) -> str:
         return "No route tells which ISP it took"
     most, least = max(known, key=_isps), min(known, key=_isps)
     if len(known) == 1:
-        return f"{most['region']} leaves over at least {most['isps']} ISPs"
+        return f"{most['region']} connects through at least {most['isps']} ISPs"
     return (
-        f"{most['region']} leaves over at least {most['isps']} ISPs, {least['region']} over "
-        f"{least['isps']}"
+        f"{most['region']} connects through at least {most['isps']} ISPs, {least['region']} "
+        f"through {least['isps']}"
     )
 
 

@@ -36,7 +36,7 @@ def modelled_samples(
     lost = [name for name, client in clients.items() if client.at is None]
     lost += [name for name, region in regions.items() if region.at is None]
     if lost or not clients or not regions:
-        raise BadInput(f"the place of {lost[0]!r} is not known" if lost else "nobody is there")
+        raise BadInput(f"the place of {lost[0]!r} is not known" if lost else "there are no clients")
     modelled = model.predict(list(clients.values()), list(regions.values()))
     values = np.round(modelled, 1).T[:, :, None]
     weights = np.array([client.weight for client in clients.values()])

@@ -66,7 +66,7 @@ def _header_fault(header: list[str], lacking: list[str], columns: tuple[str, ...
     needed = f"the columns are {', '.join(columns)}"
     for mark, word in OTHER_SEPARATORS.items():
         if mark in first:
-            return f"columns stand between {word}; put commas: {needed}"
+            return f"columns are between {word}; put commas: {needed}"
     if NO_TEXT in first or "\0" in first:
         return f"this is no text in UTF-8; save it as such: {needed}"
     alike = [h for h in header if h.strip().lower() == lacking[0]]

@@ -114,7 +114,7 @@ def client_weights(clients: tuple[str, ...], weights: dict[str, float] | None) -
 def _check_names(kind: str, names: tuple[str, ...]) -> None:
     if len(set(names)) < len(names):
         twice = next(n for n in names if names.count(n) > 1)
-        raise BadInput(f"{twice!r} stands twice among the {kind}", field=kind)
+        raise BadInput(f"{twice!r} is listed twice among the {kind}", field=kind)
 
 
 def _check_weights(weights: NDArray[Any], clients: int) -> None:

@@ -104,5 +104,5 @@ def test_what_cannot_be_divided_is_refused():
         question(1, joint_budget=5, joint_cost=100.0)
     with pytest.raises(BadInput, match=r"two groups.*|line 3"):
         read_domain_uses(b"domain,region,group\na.example,x,one\na.example,y,two\n")
-    with pytest.raises(BadInput, match="stands twice"):
+    with pytest.raises(BadInput, match="is listed twice"):
         read_group_clients(b"group,client,weight\ng,c,1\ng,c,2\n")

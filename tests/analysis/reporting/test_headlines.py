@@ -73,7 +73,7 @@ EXPECTED = {
     "outage-domains": "2 of the 3 cloud-using domains lose at least a part if us-east-1 fails",
     "dangling": "No alias leads to a provider’s name that does not exist",
     "dangling-names": "No domain has an alias whose target does not exist",
-    "text-figures": "1 of the 3 cloud-using domains ranks in the first quarter of the list",
+    "text-figures": "1 of the 3 cloud-using domains ranks in the top quarter of the list",
 }
 
 
@@ -137,7 +137,7 @@ def test_one_name_is_told_in_the_singular(tables_of):
         "The only cloud-using domain loses at least a part if us-east-1 fails",
         "No alias leads to a provider’s name that does not exist",
         "No domain has an alias whose target does not exist",
-        "No cloud-using domain ranks in the first quarter of the list",
+        "No cloud-using domain ranks in the top quarter of the list",
     ]
 
 

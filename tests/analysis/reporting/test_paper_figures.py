@@ -23,7 +23,7 @@ def parts(tables):
 def test_it_works(cast_tables):
     found = parts(cast_tables)
     # shop (3), news (1) and blog (2) of a list that ends at rank 5.
-    assert found["domains in the first quarter of the list"] == (1, 3)
+    assert found["domains in the top quarter of the list"] == (1, 3)
     assert found["domains in the last quarter of the list"] == (0, 3)
     assert found["subdomains called www"] == (1, 13)
     assert found["subdomains in a cloud and elsewhere"] == (1, 13)

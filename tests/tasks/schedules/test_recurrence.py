@@ -126,7 +126,7 @@ def test_a_limit_delays_a_run_and_ends_it_after_hours(anna, settings):
     for hours in (0, 1, 5):
         tick(NOW + timedelta(hours=hours))
         assert states() == ["due"]
-    assert "surveys of yours" in ScheduleRun.objects.get().error
+    assert "of your surveys" in ScheduleRun.objects.get().error
     settings.MAX_ACTIVE_SURVEYS_PER_USER = 1
     tick(NOW + timedelta(hours=5, minutes=1))
     assert states() == ["started"]

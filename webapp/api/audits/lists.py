@@ -120,5 +120,5 @@ def delete_list(request: HttpRequest, slug: str) -> Any:
 def _own(request: HttpRequest, slug: str) -> SavedList:
     row = documents.find(SavedList, slug, request.user)
     if row is None:
-        raise Http404("there is no such domain list of yours")
+        raise Http404("you have no such domain list")
     return row

@@ -209,12 +209,12 @@ def delete_suppression(request: HttpRequest, number: int) -> Any:
 def _own(request: HttpRequest, slug: str) -> SavedPolicy:
     row = documents.find(SavedPolicy, slug, request.user)
     if row is None:
-        raise Http404("there is no such policy of yours")
+        raise Http404("you have no such policy")
     return row
 
 
 def _own_suppression(request: HttpRequest, number: int) -> AuditSuppression:
     row = next((row for row in policies.suppressions_of(request.user) if row.pk == number), None)
     if row is None:
-        raise Http404("there is no such suppression of yours")
+        raise Http404("you have no such suppression")
     return row

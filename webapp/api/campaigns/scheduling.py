@@ -292,7 +292,7 @@ def stop_campaign(request: HttpRequest, slug: str) -> Any:
 def _change(request: HttpRequest, slug: str, action: str) -> dict[str, Any]:
     user, row = _user(request), campaign_or_404(request, slug)
     if not commands.may_change(row, user):
-        raise HttpError(403, "only whoever started this measurement may change it")
+        raise HttpError(403, "only the owner of this campaign may change it")
     if not commands.ACTIONS[action](row):
         raise HttpError(409, f"it is {row.state}, and cannot {action}")
     return _document(row)

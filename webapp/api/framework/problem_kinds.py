@@ -29,7 +29,7 @@ KINDS = {
         examples=(
             ("", "the list holds no usable domain; line 1: 'localhost' has no dot"),
             ("low", "low: choose 0 <= LOW < HIGH <= 100,000"),
-            ("schedule", "schedule: there is no schedule 'monday' of yours"),
+            ("schedule", "schedule: you have no schedule 'monday'"),
             ("vantages", "vantages: there is no vantage point 'vp-north'; see vantage list"),
             ("k", "k: 1..4 asks for what is not between 1 and 3 regions"),
             ("", "unknown log: expected an agent's report, an HdrHistogram log or a CSV"),

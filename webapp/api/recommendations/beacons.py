@@ -72,7 +72,7 @@ def delete_beacon(request: HttpRequest, key: str) -> Any:
 def _own(request: HttpRequest, key: str) -> Beacon:
     row = beacons.find_own(key, owner_of(request.user))
     if row is None:
-        raise Http404("there is no such beacon of yours")
+        raise Http404("you have no such beacon")
     return row
 
 

@@ -73,7 +73,7 @@ class AlertEndpointChange(Body):
 def _own(request: HttpRequest, slug: str) -> AlertEndpoint:
     row = endpoints.find_endpoint(slug, request.user)
     if row is None:
-        raise Http404("there is no such endpoint of yours")
+        raise Http404("you have no such endpoint")
     return row
 
 
@@ -82,7 +82,7 @@ def _schedule(request: HttpRequest, slug: str | None) -> Schedule | None:
         return None
     row = services.find_schedule(slug, request.user)
     if row is None:
-        raise BadInput(f"there is no schedule {slug!r} of yours", field="schedule")
+        raise BadInput(f"you have no schedule {slug!r}", field="schedule")
     return row
 
 

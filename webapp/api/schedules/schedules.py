@@ -84,7 +84,7 @@ def set_fields(body: Body) -> dict[str, Any]:
 def _own(request: HttpRequest, slug: str) -> Schedule:
     row = services.find_schedule(slug, request.user)
     if row is None:
-        raise Http404("there is no such schedule of yours")
+        raise Http404("you have no such schedule")
     return row
 
 

@@ -30,7 +30,7 @@ def read_days(request: HttpRequest, allowed: tuple[int, ...]) -> int:
     """Return the chosen number of days; raises ``BadInput`` for one that was not offered."""
     text = request.POST.get("days", "")
     if not text.isdecimal() or len(text) > 4 or int(text) not in allowed:
-        raise BadInput("choose how long it lives", field="days")
+        raise BadInput("choose when it expires", field="days")
     return int(text)
 
 

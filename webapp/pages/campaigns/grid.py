@@ -22,8 +22,8 @@ Row = dict[str, Any]
 # What may be shown in the cells, with its name.
 SHOWN = {
     "p50": "Median",
-    "p95": "95 of 100 below",
-    "p99": "99 of 100 below",
+    "p95": "p95",
+    "p99": "p99",
     "mean": "Mean",
     "sd": "Spread",
     "loss": "Lost",

@@ -178,7 +178,7 @@ def _worst(outlook: Result, kind: str, verb: str, unit: str) -> str:
     added = amount(abs(worst["added"]), unit)
     return (
         f"If {name} {verb}, {formatting.share(worst['moved'])} of the traffic moves and takes "
-        f"{added} {change}; nobody is lost."
+        f"{added} {change}; no client is lost."
     )
 
 

@@ -70,7 +70,7 @@ def _error_hint(point: dict[str, Any], good: int, bad: int) -> str:
             f"LOW = {point['low']:g}",
             f"bad, called good: {words.points_of(point['false_positive'], bad)} of the bad "
             f"({span})",
-            f"good, not called so: {words.points_of(point['false_negative'], good)} of the good",
+            f"good, not recognised: {words.points_of(point['false_negative'], good)} of the good",
             "lost even after a network test: "
             f"{words.points_of(point['effective_false_negative'], good)}",
         )

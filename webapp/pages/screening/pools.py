@@ -159,7 +159,7 @@ def share(request: HttpRequest, door: PoolAccess) -> HttpResponse:
 def delete(request: HttpRequest, door: PoolAccess) -> HttpResponse:
     """Forget the pool, when its name was typed."""
     if request.POST.get("confirm", "").strip() != door.pool.name:
-        problem = "The pool was not deleted: type its name as it stands above the field."
+        problem = "The pool was not deleted: type its name as shown above the field."
         context = door.context("settings") | {"problem": problem}
         return render(request, "screening/refused.html", context, status=422)
     services.delete_pool(door.pool)

@@ -65,7 +65,7 @@ def read_only(request: HttpRequest) -> HttpResponse:
         request,
         405,
         "What is shared is to be read",
-        "Nothing was changed. Whoever shared it can change it, signed in to their own account.",
+        "Nothing was changed. Its owner can change it after signing in.",
         _shared_kind(request),
     )
     answer["Allow"] = "GET, HEAD"

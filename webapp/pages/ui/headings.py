@@ -65,7 +65,7 @@ LABELS = {
     "down_cloud_only_share": "Share, by cloud names",
     "figure": "Figure",
     "rule": "Rule",
-    "claimable": "Free for anybody",
+    "claimable": "Can be claimed",
     "targets": "Targets",
     "missing": "Missing target",
     "name": "Name",

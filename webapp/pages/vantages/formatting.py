@@ -153,7 +153,7 @@ def point_sentence(point: VantagePoint, health: Health) -> str:
         Health.OUTSIDE: f"{name} is a place of {SOURCES.get(point.source, point.source)}",
     }
     if mark(point, health) == "synthetic":
-        return f"{name} is made up by a model: nothing measures there"
+        return f"{name} is synthetic: nothing measures there"
     off = f"; its clock is {clock_off(point)}" if clock_is_off(point) else ""
     return spoken[health] + (off if point.source == VantagePoint.Source.OWN else "")
 

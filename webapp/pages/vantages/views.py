@@ -58,7 +58,7 @@ def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
         if not services.is_operator(request.user):
             told = {
                 "title": "Only operators of this site may do this",
-                "advice": "Nothing was changed. Ask whoever runs the site to do it.",
+                "advice": "Nothing was changed. Ask the administrator to do it.",
             }
             return render(request, "error.html", told, status=403)
         return view(request, *args, **more)

@@ -26,7 +26,7 @@ def issue(owner: Any, name: str, scope: str, days: int = 0) -> tuple[ApiToken, s
     if not title:
         raise BadInput("give it a name, such as the program that will use it", field="name")
     if scope not in ApiToken.Scope.values:
-        raise BadInput("choose what it may do", field="scope")
+        raise BadInput("choose its scope", field="scope")
     if live(owner).count() >= MAX_PER_USER:
         raise Conflict(f"there are {MAX_PER_USER} tokens already; revoke one that is not used")
     secret = MARK + secrets.token_urlsafe(32)

@@ -76,7 +76,7 @@ def find_policy(name: str, user: Any) -> PolicyText:
     row = documents.find(SavedPolicy, name, user)
     if row is None:
         names = ", ".join(one.name for one in presets())
-        raise BadInput(f"there is no policy {name!r} of yours; presets are {names}", field="policy")
+        raise BadInput(f"you have no policy {name!r}; presets are {names}", field="policy")
     return PolicyText(row.document, parse_policy(row.document.encode()), row)
 
 

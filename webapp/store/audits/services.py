@@ -71,7 +71,7 @@ def check_quota(maker: Requester) -> None:
     rows = Audit.objects.exclude(state__in=ENDED)
     own = rows.filter(maker=maker.user).count() if maker.user else 0
     if own >= MAX_OPEN or rows.count() >= MAX_OPEN_OF_ALL:
-        raise TooManyAudits(f"{MAX_OPEN} audits of yours wait or run; try again when one has ended")
+        raise TooManyAudits(f"{MAX_OPEN} of your audits wait or run; try again when one has ended")
 
 
 def create(asked: AuditRow, maker: Requester, key: str | None, request_sha256: str) -> Audit:

@@ -221,7 +221,7 @@ def _check_quota(maker: Requester) -> None:
         return
     if maker.user and active_surveys(maker.user) >= settings.MAX_ACTIVE_SURVEYS_PER_USER:
         raise TooManySurveys(
-            f"{settings.MAX_ACTIVE_SURVEYS_PER_USER} surveys of yours are waiting or running; try "
+            f"{settings.MAX_ACTIVE_SURVEYS_PER_USER} of your surveys are waiting or running; try "
             "again when one ends"
         )
     if active_surveys() >= settings.MAX_ACTIVE_SURVEYS:

@@ -21,7 +21,7 @@ class Command(ProductCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="a new account, and the link of its owner")
-        invite = actions.add_parser("invite", help="another link, also for a lost password")
+        invite = actions.add_parser("invite", help="another link, also to reset a password")
         for action in (create, invite):
             action.add_argument("name")
             action.add_argument("--site", metavar="URL", default=_SITE, help=f"default {_SITE}")

@@ -112,7 +112,7 @@ def sentences(found: dict[str, Any]) -> Iterator[str]:
     if failed:
         lost = ", ".join(f"{end} from {region}" for region, end in failed["lost"])
         right = "as in truth" if failed["equal"] else "not what is true"
-        yield f"after the failure nobody reaches {lost or 'less'} ({right})"
+        yield f"after the failure no vantage point reaches {lost or 'less'} ({right})"
         for row in failed["isps"]:
             yield f"{row['region']} {row['zone']} then has {row['seen']}, true {row['true']}"
 

@@ -47,7 +47,7 @@ class Command(ProductCommand):
                 ("show", "one of them"),
                 ("invite", "make one and its one-time token"),
                 ("token", "a new token for one that is not joined; older ones are void"),
-                ("limits", "change what it may do"),
+                ("limits", "change its limits"),
                 ("drain", "let it finish what it has, and take nothing new"),
                 ("resume", "let it take work again"),
                 ("revoke", "cut it off at once"),

@@ -19,7 +19,7 @@ SHOWN_WAYS, ROWS_A_PAGE = 12, 48
 _KINDS = {
     "private": "private address",
     "exchange": "an exchange",
-    "unannounced": "nobody announces it",
+    "unannounced": "in no BGP announcement",
     "": "not looked up",
 }
 

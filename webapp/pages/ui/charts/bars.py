@@ -167,7 +167,7 @@ def _target(row: dict[str, Any]) -> str:
 
 def _dangling(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
-    free = {"yes": "free for anybody", "no": "not free"}
+    free = {"yes": "can be claimed", "no": "cannot be claimed"}
     return _bars(
         [label(f"{r['rule']}, {free[r['claimable']]}", r["provider"]) for r in rows],
         _panel("of dangling names", rows, "subdomains_share", _unpublished(rows)),
