@@ -87,7 +87,7 @@ def test_a_survey_is_shared_by_keyboard_and_without_script(visit: Any, gallery: 
     page.click("text=Take back")
     assert other.goto(link).status == 404
     page.click("text=Publish it")
-    assert "Everybody" in page.text_content("h1")
+    assert "Everyone" in page.text_content("h1")
     assert other.goto(address).status == 200
     page.goto(address)
     page.click("text=Cancel the survey")

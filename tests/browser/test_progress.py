@@ -78,7 +78,7 @@ def test_a_survey_that_starts_and_ends_is_another_page(visit: Any, gallery: Gall
     page = visit("/s/{waiting}/")
     assert "Waiting for a worker" in page.inner_text("h1")
     survey.move("running")
-    page.wait_for_selector("h1:has-text('Asking where')")
+    page.wait_for_selector("h1:has-text('Locating')")
     survey.move("failed")
     page.wait_for_selector("[data-survey]", state="detached")
     survey.move("queued")

@@ -70,7 +70,7 @@ def test_an_account_has_a_limit_of_its_own(
     settings.MAX_ACTIVE_SURVEYS, settings.MAX_ACTIVE_SURVEYS_PER_USER = 9, 1
     assert start(Client(), accounts.anna_token).status_code == 202
     refused = start(Client(), accounts.anna_token)
-    assert (refused.status_code, "of yours" in refused.json()["detail"]) == (429, True)
+    assert (refused.status_code, "of your surveys" in refused.json()["detail"]) == (429, True)
     assert start(Client(), accounts.bert_token).status_code == 202
 
 

@@ -132,7 +132,7 @@ def test_published_it_is_everybodys_to_read_and_its_makers_to_change(
     anna, bert = accounts.client(accounts.anna), accounts.client(accounts.bert)
     shown = f"{PAGE}sharing/visibility/"
     assert anna.post(shown, {"public": "yes"})["Location"] == f"{PAGE}sharing/"
-    assert "Everybody" in anna.get(f"{PAGE}sharing/").content.decode()
+    assert "Everyone" in anna.get(f"{PAGE}sharing/").content.decode()
     for client in (bert, Client()):
         assert client.get(PAGE).status_code == 200
         assert NAME in client.get("/wide-area/").content.decode()

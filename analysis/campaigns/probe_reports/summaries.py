@@ -1,5 +1,6 @@
 """Compute the tables of all probe reports, and the suitability of each pair, with DuckDB."""
 
+import logging
 from collections.abc import Iterable, Sequence
 
 import duckdb
@@ -9,6 +10,7 @@ from analysis.campaigns.importers.csv_columns import Source, column_names
 from analysis.campaigns.probe_reports.probe_report import VALUES, Limit, ProbeReport, Statistic
 from analysis.campaigns.probe_reports.registry import IN_GRIDS, REPORTS
 
+log = logging.getLogger(__name__)
 SUITABILITY = "suitability"
 MEMORY = "2GB"
 _NEEDED = {"vantage", "region", "zone", "at", "probe", "sent", "values", "detail"}
@@ -37,7 +39,10 @@ def build_probe_tables(
         _open(connection, source)
         present = {p for (p,) in connection.sql("SELECT DISTINCT probe FROM samples").fetchall()}
         measured = [r for r in reports if present & set(r.probes)]
-        tables = {r.id: _report(connection, r) for r in measured if r.id not in IN_GRIDS}
+        tables = {}
+        for report in measured:
+            if report.id not in IN_GRIDS:
+                tables |= _try_report(connection, report)
         if any(r.limits for r in measured):
             tables[SUITABILITY] = connection.sql(_suitability_sql(measured)).to_arrow_table()
     return tables
@@ -63,6 +68,15 @@ def _values(report: ProbeReport, statistic: Statistic) -> str:
     """Return SQL for one row per value: its keys, and ``value``."""
     sql = "unnest(values)" if statistic.sql == VALUES else statistic.sql
     return f"SELECT {_NAMES}, probe, {sql} AS value FROM {_runs(report)}"
+
+
+def _try_report(connection: duckdb.DuckDBPyConnection, report: ProbeReport) -> dict[str, pa.Table]:
+    """Return the table of a report; none, and a warning, where its values exceed ``MEMORY``."""
+    try:
+        return {report.id: _report(connection, report)}
+    except duckdb.OutOfMemoryException as error:
+        log.warning("no table %s: its values need more than %s: %s", report.id, MEMORY, error)
+        return {}
 
 
 def _report(connection: duckdb.DuckDBPyConnection, report: ProbeReport) -> pa.Table:

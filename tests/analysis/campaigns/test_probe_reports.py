@@ -3,8 +3,10 @@
 import json
 import statistics
 
+import pyarrow as pa
 import pytest
 
+from analysis.campaigns.probe_reports import summaries
 from analysis.campaigns.probe_reports.probe_report import Limit, ProbeReport, Statistic, detail
 from analysis.campaigns.probe_reports.registry import REPORTS
 from analysis.campaigns.probe_reports.summaries import build_probe_tables
@@ -124,3 +126,12 @@ def test_every_probe_that_gives_values_has_a_report():
 
 def test_files_of_others_without_details_have_no_reports():
     assert build_probe_tables(table_of("samples", []).select(["region", "probe"])) == {}
+
+
+def test_a_report_beyond_its_memory_costs_no_other_table(monkeypatch, caplog):
+    samples = pa.concat_tables([stored([http(n) for n in range(100)])] * 1_000)
+    whole = set(build_probe_tables(samples))
+    monkeypatch.setattr(summaries, "MEMORY", "8MB")
+    cut = set(build_probe_tables(samples))
+    assert (whole - cut, whole & cut) == ({"probe-http"}, {summaries.SUITABILITY})
+    assert "no table probe-http" in caplog.text

@@ -31,7 +31,7 @@ def test_the_address_stands_in_no_search_field(client):
 
 def test_no_bad_node_saves_nothing(client):
     text = ask(client, bad=0).content.decode()
-    assert "next to nothing" in text
+    assert "almost nothing" in text
 
 
 def test_just_as_many_as_wanted_cost_nothing(client):
