@@ -41,13 +41,13 @@ def tile_server() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_it_works(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> None:
-    folder, _ = filled("tests.pages.fill", tmp_path_factory)
+    folder, slugs = filled("tests.pages.fill", tmp_path_factory)
     more = {"NEPHOSCOPE_MAP_TILES_CREDIT": "Nobody & Sons"}
     with tile_server() as (url, asked), serve(folder, NEPHOSCOPE_MAP_TILES_URL=url, **more) as base:
         page = chromium.new_page(reduced_motion="reduce", viewport={"width": 1440, "height": 900})
         refused: list[str] = []
         page.on("console", lambda message: refused.append(message.text))
-        page.goto(base)
+        page.goto(f"{base}/s/{slugs['atlas']}/map/")
         page.wait_for_selector("img.leaflet-tile-loaded")
         expect_count(page.locator("#map .land"), 0)
         assert "Nobody & Sons" in page.inner_text("#map-legend")

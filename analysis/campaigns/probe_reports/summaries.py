@@ -39,7 +39,7 @@ def build_probe_tables(
         _open(connection, source)
         present = {p for (p,) in connection.sql("SELECT DISTINCT probe FROM samples").fetchall()}
         measured = [r for r in reports if present & set(r.probes)]
-        tables = {}
+        tables: dict[str, pa.Table] = {}
         for report in measured:
             if report.id not in IN_GRIDS:
                 tables |= _try_report(connection, report)
