@@ -24,7 +24,7 @@ from django.contrib.auth import get_user_model
 from webapp.store.ranges import geolocation
 from webapp.store.recommendations import beacons
 geolocation.import_file(b"127.0.0.0/8,DE,,Berlin,\\n", file_name="places.csv")
-owner = get_user_model().objects.create_user("beacons")
+owner, _ = get_user_model().objects.get_or_create(username="beacons")
 given = beacons.Settings("Shop", {targets!r}, [{origin!r}], sample_share=1.0)
 sys.stdout.write(beacons.create(owner, given).key)
 """
