@@ -4,7 +4,9 @@ import gc
 import os
 import shutil
 import sys
+from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -30,6 +32,8 @@ SHARED_FOLDERS = {
     "journey": pytest.mark.browser,
     "testbed/namespaces": pytest.mark.root,
 }
+# Of each log that a failed test shows.
+_LOG_TAIL_BYTES = 3_000
 _SHARES = "PYTEST_XDIST_WORKER" in os.environ
 
 
@@ -100,3 +104,16 @@ def _find_turn(item: pytest.Item) -> int:
     if find_shared_folder(item.path.relative_to(_HERE).as_posix()):
         return 0
     return 1 if item.get_closest_marker("services") else 2
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Add the end of the logs of a site's processes to the report of a failed test."""
+    report = yield
+    if report.failed:
+        for site in getattr(item, "funcargs", {}).values():
+            folder = getattr(site, "folder", None)
+            for log in sorted(folder.glob("logs/*.log")) if isinstance(folder, Path) else ():
+                if text := log.read_bytes()[-_LOG_TAIL_BYTES:].decode(errors="replace"):
+                    report.sections.append((log.name, text))
+    return report

@@ -82,6 +82,9 @@ app.conf.update(
     task_acks_late=True,
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
+    # By default a process of the pool is killed unless it is up within 4 s, and so is each that
+    # follows; on a busy machine a worker would never start.
+    worker_proc_alive_timeout=60.0,
     broker_transport_options={"visibility_timeout": 3600, **_AT_ONCE},
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,

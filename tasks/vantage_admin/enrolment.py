@@ -143,16 +143,31 @@ def reconcile(*, renew: bool = False) -> int:
     ``renew`` writes all of them anew, as after an upgrade that changed what they may do.
     """
     there = {
-        u.decode()
+        u.decode().removeprefix(USER)
         for u in vantage_queues.asked(vantage_queues.client().execute_command, "ACL", "USERS")
+        if u.startswith(USER.encode())
     }
-    wanted = {
-        USER + p.name: p
-        for p in vantage_services.own_points().filter(state__in=vantage_services.WORKING)
-    }
-    for user in sorted(wanted if renew else wanted.keys() - there):
-        grant(wanted[user])
-    strangers = sorted(u for u in there - wanted.keys() if u.startswith(USER))
-    for user in strangers:
-        withdraw(user.removeprefix(USER))
-    return len(wanted.keys() - there) + len(strangers)
+    working = vantage_services.own_points().filter(state__in=vantage_services.WORKING)
+    wanted = set(working.values_list("name", flat=True))
+    differ = [name for name in sorted(there ^ wanted) if _reconcile_user(name, name in there)]
+    for name in sorted(there & wanted) if renew else ():
+        _reconcile_user(name, is_there=False)
+    return len(differ)
+
+
+def _reconcile_user(name: str, is_there: bool) -> bool:
+    """Make or remove one user as its row says; false if they agree by now.
+
+    The row is locked: a join makes the user before it commits, and a revocation commits before it
+    removes the user, so either may be half done.
+    """
+    with transaction.atomic():
+        point = vantage_services.own_points().select_for_update().filter(name=name).first()
+        is_wanted = point is not None and point.state in vantage_services.WORKING
+        if is_wanted == is_there:
+            return False
+        if point is not None and is_wanted:
+            grant(point)
+        else:
+            withdraw(name)
+    return True

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -46,12 +47,21 @@ class Site:
 
     def start(self, *command, env=None, **more):
         more.setdefault("stdout", subprocess.DEVNULL)
-        more.setdefault("stderr", subprocess.DEVNULL)
         copy_store(self.folder)
+        if "stderr" not in more:
+            with self.log_file(command).open("wb") as log:
+                return self.start(*command, env=env, stderr=log, **more)
         more |= {"cwd": ROOT, "start_new_session": True, "text": True, "env": env or self.env}
         child = forks.Process(command, **more)
         self.children.append(child)
         return child
+
+    def log_file(self, command):
+        """The standard error of a child; its end is part of the report of a failed test."""
+        logs = self.folder / "logs"
+        logs.mkdir(parents=True, exist_ok=True)
+        words = re.findall(r"[\w.]+", " ".join(map(str, command[1:4])))
+        return logs / f"{len(self.children):02d}-{'-'.join(words)[:40]}.log"
 
     def manage(self, *arguments, **more):
         return self.start(sys.executable, "manage.py", *map(str, arguments), **more)

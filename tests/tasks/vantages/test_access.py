@@ -3,10 +3,14 @@
 import json
 import socket
 import ssl
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
 import pytest
 import redis
+from django.db import connection, transaction
 from redis.backoff import NoBackoff
 from redis.exceptions import (
     AuthenticationError,
@@ -383,3 +387,28 @@ def test_users_come_back_to_a_broker_that_lost_them(place, anna):
     assert anna.ping()
     users = vantage_queues.client().execute_command("ACL", "USERS")
     assert b"v-stranger" not in users
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_user_whose_join_is_not_committed_yet_is_no_stranger(place):
+    """The collector looks at the broker's users between a join's grant and its commit."""
+    _, token = enrolment.invite("carl", {}, {})
+    begun = threading.Event()
+
+    def reconcile():
+        begun.set()
+        try:
+            return enrolment.reconcile()
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as pool, transaction.atomic():
+        enrolment.join(token, "127.0.0.1", "test")
+        mended = pool.submit(reconcile)
+        assert begun.wait(60)
+        # Until it waits for the row, or has withdrawn the user without waiting.
+        wait_until = time.monotonic() + 1
+        while time.monotonic() < wait_until and not mended.done():
+            time.sleep(0.02)
+    assert mended.result(60) == 0
+    assert b"v-carl" in vantage_queues.client().execute_command("ACL", "USERS")
