@@ -17,3 +17,8 @@ def default_data_folder() -> Path:
         return PROJECT / "var"
     shared = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
     return Path(shared) / "nephoscope"
+
+
+def data_folder() -> Path:
+    """Return the data folder that the environment names, or the default one."""
+    return Path(os.environ.get("NEPHOSCOPE_DATA") or default_data_folder()).resolve()

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from core.paths import default_data_folder
+from core.paths import data_folder
 from deploy import broker, links
 from deploy.certificates import NoCertificate
 
@@ -18,11 +18,6 @@ PYTHON = sys.executable
 _MANAGE = [PYTHON, str(ROOT / "manage.py")]
 _CELERY = [PYTHON, "-m", "celery", "-A", "tasks.platform.app"]
 LINKS_PORT = 6390
-
-
-def data_folder() -> Path:
-    """The data folder of the environment."""
-    return Path(os.environ.get("NEPHOSCOPE_DATA") or default_data_folder()).resolve()
 
 
 def service_environment(data: Path) -> dict[str, str]:

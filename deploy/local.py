@@ -23,9 +23,10 @@ from types import FrameType
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from core.paths import data_folder  # noqa: E402
 from deploy import broker, links  # noqa: E402
 from deploy.certificates import NoCertificate  # noqa: E402
-from deploy.commands import COMMANDS, data_folder, service_environment  # noqa: E402
+from deploy.commands import COMMANDS, service_environment  # noqa: E402
 from deploy.processes import Child, Family  # noqa: E402
 
 PYTHON = sys.executable

@@ -16,10 +16,10 @@ from core.environment import (
 )
 from core.errors import BadInput, reason_of
 from core.files import read_or_create_secret
-from core.paths import default_data_folder
+from core.paths import data_folder
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = Path(read_text("NEPHOSCOPE_DATA", str(default_data_folder()))).resolve()
+DATA_DIR = data_folder()
 create_folder("NEPHOSCOPE_DATA", DATA_DIR)
 LAKE_DIR = DATA_DIR / "lake"
 RANGES_DIR = DATA_DIR / "ranges"

@@ -5,7 +5,6 @@ A vantage worker imports this module with nothing of the store behind it; a cent
 """
 
 import os
-from pathlib import Path
 from typing import Any
 
 from celery import Celery, Task
@@ -14,7 +13,7 @@ from kombu.exceptions import OperationalError
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
-from core.paths import default_data_folder
+from core.paths import data_folder
 
 AWAY = (OperationalError, RedisError, OSError)
 # A caller that queues a task learns at once that there is no broker, instead of retrying for
@@ -27,8 +26,7 @@ def broker_url() -> str:
     given = os.environ.get("REDIS_URL")
     if given:
         return given
-    data = Path(os.environ.get("NEPHOSCOPE_DATA") or default_data_folder()).resolve()
-    return f"redis+socket://{data}/valkey.sock"
+    return f"redis+socket://{data_folder()}/valkey.sock"
 
 
 def _backend_url(url: str) -> str:

@@ -5,15 +5,10 @@ from pathlib import Path
 from urllib.parse import quote
 
 from core.errors import Unavailable
-from core.paths import default_data_folder
+from core.paths import data_folder
 
 CENTRE_USER = "centre"
 LINKS_URL = "NEPHOSCOPE_LINKS_URL"
-
-
-def data_folder() -> Path:
-    """The data folder of the environment."""
-    return Path(os.environ.get("NEPHOSCOPE_DATA") or default_data_folder()).resolve()
 
 
 def links_folder() -> Path:

@@ -51,7 +51,7 @@ def folders():
             yield folder.parent.relative_to(PROJECT)
 
 
-@pytest.mark.parametrize("folder", folders(), ids=str)
+@pytest.mark.parametrize("folder", list(folders()), ids=str)
 def test_a_package_is_small_and_says_what_it_is_for(folder):
     modules = [path for path in (PROJECT / folder).glob("*.py") if path.name != "__init__.py"]
     if folder.as_posix() in APART:

@@ -104,7 +104,18 @@ class VantageLimits(TypedDict, total=False):
 
 
 class NetworkCredits(Open):
-    """What may be spent at a public network."""
+    """What may be spent at a public network now.
+
+    Globalping states tests of the hour (``free``, ``free_limit``, ``reset_s``); RIPE Atlas states
+    what was spent in the last day. ``credits`` is null for an address without an account.
+    """
+
+    network: str
+    credits: int | None
+    free: NotRequired[int]
+    free_limit: NotRequired[int]
+    reset_s: NotRequired[int]
+    spent_a_day: NotRequired[int]
 
 
 class ProbePlace(Open):
@@ -225,12 +236,23 @@ class CoverageCounts(Open):
     coverage: NotRequired[float | None]
 
 
+class VantageCounts(TypedDict):
+    """Vantage points of a campaign, and those with a measured slot."""
+
+    of: int
+    heard: int
+
+
 class CampaignSummary(Open):
-    """Coverage, reasons of failed and missed slots, and rows by table; empty before the end."""
+    """Coverage, reasons of failed and missed slots, rows by table, and vantage points.
+
+    Empty before the end.
+    """
 
     coverage: NotRequired[CoverageCounts]
     reasons: NotRequired[dict[str, dict[str, int]]]
     rows: NotRequired[dict[str, int]]
+    vantages: NotRequired[VantageCounts]
 
 
 class StallRate(Open):
@@ -298,7 +320,24 @@ class FindingFigures(Open):
 
 
 class CallFigures(Open):
-    """Calls from one machine to another at one rate."""
+    """Calls from one machine to another at one rate (calls per second).
+
+    A call without a reply is lost; ``late`` calls began after their time. ``p999_ms`` is from the
+    histogram and null without one.
+    """
+
+    rate: int
+    seconds: float
+    calls: int
+    answered: int
+    lost: int
+    late: int
+    over_10ms: int
+    p50_us: float
+    p99_us: float
+    p999_us: float
+    max_us: float
+    p999_ms: float | None
 
 
 class Host(Open):
@@ -312,4 +351,20 @@ class Host(Open):
 
 
 class CaptureQuality(Open):
-    """What a capture lost or could not say, in counts."""
+    """What a capture lost or could not say, in counts.
+
+    Flows by the basis of their size, the first and last hour, and rows of ``http``, ``ssl`` and
+    ``dns`` logs without a connection in a conn log (``unmatched``).
+    """
+
+    flows: NotRequired[int]
+    sized_on_the_wire: NotRequired[int]
+    sized_by_payload: NotRequired[int]
+    sized_by_bodies: NotRequired[int]
+    unsized: NotRequired[int]
+    missed_bytes: NotRequired[int]
+    first_hour: NotRequired[str | None]
+    last_hour: NotRequired[str | None]
+    without_time: NotRequired[int]
+    clients: NotRequired[int]
+    unmatched: NotRequired[dict[str, int]]
