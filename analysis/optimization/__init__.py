@@ -28,11 +28,13 @@ if TYPE_CHECKING:
         shares_far,
         static_study,
     )
+    from analysis.optimization.verification.deadlines import UnfinishedCheck
     from analysis.optimization.verification.verification import check
 
 _LATER = {
     "check": "verification.verification",
     "Uncertainty": "uncertainty.bootstrap",
+    "UnfinishedCheck": "verification.deadlines",
     "Draws": "uncertainty.bootstrap",
     "doubt": "uncertainty.bootstrap",
     "Effort": "recommendations",
@@ -64,6 +66,7 @@ __all__ = [
     "Set",
     "Study",
     "Uncertainty",
+    "UnfinishedCheck",
     "check",
     "doubt",
     "margins",

@@ -185,18 +185,24 @@ def recommend(
     return Study(samples, objective or Objective()).recommend(k, constraints, effort)
 
 
-def warm_up() -> None:
-    """Compile every loop, or load it: on a machine that never did, some twenty seconds."""
+def warm_up() -> list[tuple[Samples, Recommendation, Constraints]]:
+    """Compile every loop of the search, or load it: on a machine that never did, some twenty
+    seconds. Return what was solved, for the loops of the verification.
+    """
     values = np.arange(1.0, 61.0).reshape(6, 10, 1) % 7 + 1
     names = tuple(map(str, range(10)))
     samples = Samples(names[:6], names, ("1",), values)
-    study = Study(samples)
-    study.recommend(2, None, Effort(plain_cells=0))
-    for size in (2, 5):
-        study.recommend(size, Constraints(survive_loss=True))
+    study, lost = Study(samples), Constraints(survive_loss=True)
     near = Constraints(after_loss_ms=4.0, after_loss_share=0.1)
-    for asked in (near, replace(near, survive_loss=True)):
-        study.recommend(3, asked)
+    every = (
+        (2, Constraints()),
+        (2, lost),
+        (5, lost),
+        (3, near),
+        (3, replace(near, survive_loss=True)),
+    )
+    study.recommend(2, None, Effort(plain_cells=0))
+    return [(samples, study.recommend(size, asked), asked) for size, asked in every]
 
 
 def exact_value(

@@ -38,6 +38,9 @@ QUICK_S = 1.0
 AT_ONCE_S = 0.2
 # Of a whole curve, each size.
 EACH_SIZE_S = 0.4
+# What a page waits for at most while all sizes are solved and their certificates checked: of the
+# whole, of one size at once or given more time, and of the curve that is loaded beside it.
+WHOLE_S, SET_S, PATIENT_S, CURVE_S = 1.5, 0.5, 2.0, 2.5
 
 
 class Parts(StrEnum):
@@ -52,10 +55,20 @@ class Parts(StrEnum):
 # A page with interactive controls shows the set first; runners-up and intervals of all sizes follow
 # in a separate request.
 _EFFORTS: dict[Parts, dict[str, Any]] = {
-    Parts.ALL: {"time_limit_s": EACH_SIZE_S},
-    Parts.SET: {"runners_up": 0, "with_peer": False, "time_limit_s": AT_ONCE_S},
-    Parts.PATIENT: {"runners_up": 0, "with_peer": False},
-    Parts.CURVE: {"with_outlook": False, "with_peer": False, "time_limit_s": EACH_SIZE_S},
+    Parts.ALL: {"time_limit_s": EACH_SIZE_S, "total_limit_s": WHOLE_S},
+    Parts.SET: {
+        "runners_up": 0,
+        "with_peer": False,
+        "time_limit_s": AT_ONCE_S,
+        "total_limit_s": SET_S,
+    },
+    Parts.PATIENT: {"runners_up": 0, "with_peer": False, "total_limit_s": PATIENT_S},
+    Parts.CURVE: {
+        "with_outlook": False,
+        "with_peer": False,
+        "time_limit_s": EACH_SIZE_S,
+        "total_limit_s": CURVE_S,
+    },
 }
 # Answers that one process works on at once, and how long another question waits for its turn.
 _AT_ONCE = threading.BoundedSemaphore(2)
@@ -111,7 +124,7 @@ def vary(
 ) -> dict[str, Any]:
     """The answer to other options for the same files, not stored; raises BadInput.
 
-    What is not proven soon is given with its gap.
+    What is not proven soon is given with its gap, and what is not checked soon says so.
     """
     if row.result is None:
         raise BadInput("it is not answered yet")
@@ -149,9 +162,15 @@ def _quickly(question: Question) -> dict[str, Any] | None:
     is_joint = question.joint_budget is not None or question.joint_cost is not None
     if is_large or question.front or is_joint:
         return None
-    result = _within(question, None, 0.0)
-    is_whole = result is not None and all(row["proven"] for row in result["results"])
+    result = _within(replace(question, total_limit_s=QUICK_S * QUICK_SIZES), None, 0.0)
+    if result is None or not all(map(_is_checked, result["results"])):
+        return None
+    is_whole = all(row["proven"] for row in result["results"])
     return result if is_whole or question.time_limit_s <= QUICK_S else None
+
+
+def _is_checked(row: Mapping[str, Any]) -> bool:
+    return row["certificate"] is None or bool(row["certificate"]["checked"])
 
 
 def _within(question: Question, study: Study | None, wait_s: float) -> dict[str, Any] | None:

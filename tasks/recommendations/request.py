@@ -105,6 +105,9 @@ class Question:
     current: tuple[str, ...] = ()
     with_outlook: bool = True
     time_limit_s: float = 60.0
+    # In which all sizes are solved and their certificates checked; what is not checked by then is
+    # marked as such. Without a limit, every certificate is checked.
+    total_limit_s: float | None = None
     within: float = 0.0
     draws: int = 200
     seed: int = 1

@@ -3,6 +3,7 @@
 Command, API and pages show this document; nothing else solves for them.
 """
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -18,6 +19,7 @@ from analysis.optimization import (
     Recommendation,
     Study,
     Uncertainty,
+    UnfinishedCheck,
     check,
     doubt,
     regret,
@@ -35,6 +37,8 @@ from tasks.recommendations.request import Question
 
 # Called after each step: what is done, how many steps are done, how many there are.
 Progress = Callable[[str, int, int], None]
+# Of the time of a size, the part in which it is solved; its certificate is checked in the rest.
+SOLVING_SHARE = 0.6
 # Neighbouring sets that one answer lists at most.
 MOST_NEIGHBOURS = 20
 
@@ -55,9 +59,12 @@ def recommend(
     study = study or Study(question.samples, question.objective)
     sizes = sorted({*question.ks, *_size_of_current(question), *domain_sizes(question)})
     answers: dict[int, Recommendation] = {}
+    begun = time.monotonic()
     for done, k in enumerate(sizes):
         report(f"k = {k}", done, len(sizes) + 1)
-        answers[k] = solve(study, question, k)
+        # Sizes that are soon done leave their time to larger ones.
+        part = _share_of_time(question, begun, len(sizes) - done)
+        answers[k] = solve(study, question, k, part)
     report("doubt and consequences", len(sizes), len(sizes) + 1)
     asked = [answers[k] for k in question.ks]
     samples = question.samples
@@ -80,17 +87,36 @@ def recommend(
     }
 
 
-def solve(study: Study, question: Question, k: int) -> Recommendation:
-    """Give one recommendation whose certificate holds; raises BadInput and BrokenProof."""
-    effort = Effort(
-        time_limit_s=question.time_limit_s, runners_up=question.runners_up, within=question.within
-    )
+def _share_of_time(question: Question, begun: float, sizes: int) -> float | None:
+    """Return the seconds of the next of so many sizes; None without a limit of them all."""
+    if question.total_limit_s is None:
+        return None
+    return max(begun + question.total_limit_s - time.monotonic(), 0.0) / sizes
+
+
+def solve(
+    study: Study, question: Question, k: int, within_s: float | None = None
+) -> Recommendation:
+    """Give one recommendation; raises BadInput, and BrokenProof where its certificate does not
+    hold.
+
+    A certificate that takes longer to check than is left of ``within_s`` is not checked.
+    """
+    limit_s, until = question.time_limit_s, None
+    if within_s is not None:
+        limit_s = min(limit_s, SOLVING_SHARE * within_s)
+        until = time.monotonic() + within_s
+    effort = Effort(time_limit_s=limit_s, runners_up=question.runners_up, within=question.within)
     answer = study.recommend(k, question.constraints, effort)
-    if answer.proof is not None and answer.value is not None:
-        faults = check(question.samples, answer, question.objective, question.constraints)
-        if faults:
-            raise BrokenProof(f"the certificate for k = {k} does not hold: {faults[0]}")
-    return answer
+    if answer.proof is None or answer.value is None:
+        return answer
+    try:
+        faults = check(question.samples, answer, question.objective, question.constraints, until)
+    except UnfinishedCheck:
+        return answer
+    if faults:
+        raise BrokenProof(f"the certificate for k = {k} does not hold: {faults[0]}")
+    return replace(answer, checked=True)
 
 
 def _size_of_current(question: Question) -> set[int]:
@@ -105,7 +131,8 @@ def _size_of_current(question: Question) -> set[int]:
 @lru_cache(maxsize=1)
 def load_loops() -> None:
     """Load compiled loops once per process, so that ``seconds`` are those of the question."""
-    warm_up()
+    for samples, answer, constraints in warm_up():
+        check(samples, answer, None, constraints)
 
 
 def _silent(step: str, done: int, of: int) -> None:
@@ -176,7 +203,7 @@ def _after_loss(question: Question, regions: tuple[str, ...]) -> dict[str, Any] 
 def _certificate(answer: Recommendation) -> dict[str, Any] | None:
     if answer.proof is None or answer.value is None:
         return None
-    return {"checked": True, "nodes": answer.nodes}
+    return {"checked": answer.checked, "nodes": answer.nodes}
 
 
 def _members(study: Study, question: Question, answer: Recommendation) -> list[dict[str, Any]]:

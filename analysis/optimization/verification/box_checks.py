@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import NO_ANSWER, Costs, Ints
 from analysis.optimization.solver.certificate import Box, Multipliers, Proof
+from analysis.optimization.verification.deadlines import Deadline
 from analysis.optimization.verification.failure_checks import (
     MAX_REMAINDERS,
     RemainderCheck,
     Test,
     priced,
 )
+from analysis.optimization.verification.set_listing import PricedSets, create_walk, sets_below
 from analysis.optimization.verification.subset_checks import MIN_SIZE, SubsetCheck
 from core.errors import BadInput
 from core.jit import compile_loop
@@ -52,7 +54,7 @@ def savings(prices: Ints, weights: Ints, levels: Ints, shift: int) -> Ints:
     for j in range(regions):
         total = np.int64(0)
         for i in range(points):
-            beneath = levels[i] - (prices[j, i] << shift)
+            beneath = levels[i] - (np.int64(prices[j, i]) << shift)
             total += weights[i] * max(beneath, np.int64(0))
         saved[j] = total
     return saved
@@ -68,9 +70,10 @@ class BoxChecker:
         proof: Proof,
         share: Fraction | None,
         far: Far | None = None,
+        deadline: Deadline | None = None,
     ) -> None:
         self.costs, self.limits, self.proof, self.share = costs, limits, proof, share
-        self.far = far
+        self.far, self.deadline = far, deadline or Deadline()
         self.regions = costs.matrix.shape[0]
         self.matrix = self._prices()
         self.priced = self._prices_of_gaps()
@@ -78,9 +81,11 @@ class BoxChecker:
         # In fine units: above this, a box holds no set below the floor.
         self.cut = (proof.floor - 1) << proof.shift
         self.listed = set(proof.listed)
+        self.provider = np.array(limits.provider, np.int64)
+        self.capacity = np.array(limits.capacity, np.int64)
 
     def run(self) -> list[str]:
-        """Return the errors of the boxes."""
+        """Return the errors of the boxes; raise UnfinishedCheck at the deadline."""
         return self._cover() or [text for box in self.proof.boxes if (text := self._examine(box))]
 
     def exact(self, members: tuple[int, ...]) -> Fraction:
@@ -126,13 +131,13 @@ class BoxChecker:
         return self.proof.floor > (share.denominator - share.numerator) * total
 
     def _prices(self) -> Ints:
-        """Return the costs of the problem that the proof is about, (n_regions, n_points) int64."""
-        matrix, level = self.costs.matrix.astype(np.int64), self.proof.level
+        """Return the costs of the problem that the proof is about, (n_regions, n_points)."""
+        matrix, level = self.costs.matrix, self.proof.level
         if level is not None:
             share = self.share or Fraction(1)
             beyond = 1 if self.proof.lost is None else share.denominator
             prices = np.where(matrix > level, beyond, 0)
-            return np.where(matrix == NO_ANSWER, NO_ANSWER, prices)
+            return np.where(matrix == NO_ANSWER, NO_ANSWER, prices).astype(np.int64)
         return matrix
 
     def _prices_of_gaps(self) -> Ints:
@@ -177,6 +182,7 @@ class BoxChecker:
             inside[a, list(box.inside)] = outside[a, list(box.outside)] = True
         ins, outs = np.packbits(inside, axis=1), np.packbits(outside, axis=1)
         for a in range(1, len(ins)):
+            self.deadline.check()
             apart = (ins[:a] & outs[a]).any(axis=1) | (outs[:a] & ins[a]).any(axis=1)
             if not apart.all():
                 return True
@@ -184,22 +190,26 @@ class BoxChecker:
 
     def _examine(self, box: Box) -> str:
         """Return the error of one box, or an empty text."""
+        self.deadline.check()
         if not box.base | {box.lost} - {None} <= box.inside or (box.lost in box.base):
             return "a box is bounded from regions that it has not"
-        free = [j for j in range(self.regions) if j not in box.inside | box.outside]
-        sure, saved = self._bound(box.base, box.multipliers, box.lost)
-        sure -= sum(int(saved[j]) for j in box.inside - box.base - {box.lost})
         left = self.proof.size - len(box.inside)
         if left < 0:
             return ""
+        sure, saved = self._bound(box.base, box.multipliers, box.lost)
+        sure -= sum(int(saved[j]) for j in box.inside - box.base - {box.lost})
         if self.proof.robust and box.lost is None:
             # Any one region may be lost, so that one less can save.
             left -= 1
-        if left >= 0 and self._is_closed(sure, saved, free, left, box.inside):
+        held = list(box.inside | box.outside)
+        free = np.delete(np.arange(self.regions), held)
+        free = free[np.argsort(-saved[free], kind="stable")]
+        if left >= 0 and self._is_closed(sure, saved[free], free, left, list(box.inside)):
             return ""
+        order = [int(j) for j in free]
         if box.lost is None and (self.proof.robust or self.far is not None):
-            return self._recount(box, sorted(free, key=lambda j: -int(saved[j])))
-        return self._list(box, box.inside, free)
+            return self._recount(box, order)
+        return self._list(box, order)
 
     def _recount(self, box: Box, free: list[int]) -> str:
         """Evaluate the remainders of the sets of a box, and check the sets that survive."""
@@ -207,14 +217,15 @@ class BoxChecker:
         if size == PAIR and self.proof.robust:
             return self._pair_up(box, order)
         if size <= PAIR or comb(len(order), size - 1) > MAX_REMAINDERS:
-            return self._list(box, box.inside, free)
+            return self._list(box, free)
         own = self._test(order, box.multipliers)
         if self.proof.robust and self.far is None and size >= MIN_SIZE:
-            return self._check_sets(box, order, SubsetCheck(own, size, len(box.inside)).sets())
+            subsets = SubsetCheck(own, size, len(box.inside), self.deadline)
+            return self._check_sets(box, order, subsets.sets())
         fixed = len(box.inside) if len(box.inside) <= size - PAIR else 0
         tests = [own] if self.proof.robust else []
         tests += [] if self.far is None else [self._test_far(order, self.far)]
-        recount = RemainderCheck(tests, size, fixed)
+        recount = RemainderCheck(tests, size, fixed, self.deadline)
         recount.run()
         return self._check_sets(box, order, recount.sets(None if self.proof.robust else own))
 
@@ -247,41 +258,46 @@ class BoxChecker:
         prices = priced(far.cells[order].astype(np.int64), weights)
         return Test(prices, weights, np.ones_like(weights), 0, far.most + 1)
 
-    def _is_closed(
-        self, sure: int, saved: Ints, free: list[int], left: int, inside: frozenset[int]
-    ) -> bool:
-        """Return whether the best choice within provider capacities stays above the floor."""
-        capacity = dict(enumerate(self.limits.capacity))
-        for j in inside:
-            capacity[self.limits.provider[j]] -= 1
-        if min(capacity.values(), default=0) < 0:
+    def _is_closed(self, sure: int, saved: Ints, free: Ints, left: int, inside: list[int]) -> bool:
+        """Return whether the best choice within provider capacities stays above the floor.
+
+        ``saved`` are the savings of the free regions, descending.
+        """
+        kinds = np.bincount(self.provider[inside], minlength=self.capacity.size)
+        capacity = self.capacity - kinds
+        if capacity.min(initial=0) < 0 or free.size < left:
             return True
-        for j in sorted(free, key=lambda j: -int(saved[j])):
-            if left and capacity[self.limits.provider[j]] > 0:
-                capacity[self.limits.provider[j]] -= 1
-                sure, left = sure - int(saved[j]), left - 1
+        if capacity.min(initial=left) >= left:
+            return sure - int(saved[:left].sum()) > self.cut
+        for j, gain in zip(free, saved, strict=True):
+            if left and capacity[self.provider[j]] > 0:
+                capacity[self.provider[j]] -= 1
+                sure, left = sure - int(gain), left - 1
         return left > 0 or sure > self.cut
 
-    def _list(self, box: Box, inside: frozenset[int], free: list[int]) -> str:
-        """Check the sets of a box that the bound does not exclude, one by one."""
-        left = self.proof.size - len(inside)
+    def _list(self, box: Box, free: list[int]) -> str:
+        """Check the sets of a box that no bound excludes, one by one."""
+        left = self.proof.size - len(box.inside)
         if left <= 0:
-            return self._check_set(inside) if left == 0 else ""
-        sure, saved = self._bound(inside - {box.lost}, box.multipliers, box.lost)
-        order = sorted(free, key=lambda j: -int(saved[j]))
-        for a in range(len(order) - left + 1):
-            if not self._skips_bound(box):
-                best = sum(int(saved[j]) for j in order[a : a + left])
-                if sure - best > self.cut:
-                    break
-            wrong = self._list(box, inside | {order[a]}, order[a + 1 :])
-            if wrong:
-                return wrong
-        return ""
-
-    def _skips_bound(self, box: Box) -> bool:
-        # Without a lost region, bounds of a robust problem have one member too many.
-        return self.proof.robust and box.lost is None
+            return self._check_set(box.inside) if left == 0 else ""
+        levels, start, offset = self._levels(
+            box.inside - {box.lost}, self.proof.multipliers[box.multipliers], box.lost
+        )
+        robust, gap = self.proof.robust, self.proof.lost or 0
+        sets = PricedSets(
+            self.matrix,
+            self.priced,
+            self.costs.weights,
+            offset,
+            self.proof.shift,
+            self.proof.floor,
+            NO_ANSWER if robust else gap,
+            NO_ANSWER,
+            robust,
+        )
+        walk = create_walk(sets, sorted(box.inside), free, self.proof.size, (start, levels))
+        wrong = (self._check_set(found) for found in sets_below(sets, walk, self.deadline))
+        return next((text for text in wrong if text), "")
 
     def _check_set(self, inside: frozenset[int]) -> str:
         members = tuple(sorted(inside))
@@ -303,14 +319,21 @@ class BoxChecker:
     def _bound_anew(
         self, base: frozenset[int], multipliers: Multipliers, lost: int | None
     ) -> tuple[int, Ints]:
-        shift, weights = self.proof.shift, self.costs.weights
+        levels, start, offset = self._levels(base, multipliers, lost)
+        weights = self.costs.weights
+        saved = savings(self.priced, weights, levels, self.proof.shift)
+        return int((levels * weights).sum()) + start, saved + offset
+
+    def _levels(
+        self, base: frozenset[int], multipliers: Multipliers, lost: int | None
+    ) -> tuple[Ints, int, Ints]:
+        """Return levels beneath the costs of the base, and what the duals of price and groups add
+        to a set's cost and to each region's savings."""
         levels: Ints = multipliers.levels.astype(np.int64)
         for j in base:
-            levels = np.minimum(levels, self.priced[j] << shift)
+            levels = np.minimum(levels, self.priced[j].astype(np.int64) << self.proof.shift)
         start, offset = self._additions(multipliers.rates, lost)
-        saved = savings(self.priced, weights, levels, shift)
-        sure = int((levels * weights).sum()) + start - sum(int(offset[j]) for j in base)
-        return sure, saved + offset
+        return levels, start - sum(int(offset[j]) for j in base), offset
 
     def _additions(self, rates: tuple[int, ...], lost: int | None) -> tuple[int, Ints]:
         """Return the terms of the duals of price and groups, for sets without the lost region."""

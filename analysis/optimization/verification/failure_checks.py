@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.optimization.verification.deadlines import Deadline
 from core.jit import compile_loop
 
 Ints = NDArray[Any]
@@ -141,8 +142,8 @@ def survivors(
 class RemainderCheck:
     """The remainders of sets of one size; the first ``fixed`` regions are in every set."""
 
-    def __init__(self, tests: list[Test], size: int, fixed: int) -> None:
-        self.tests, self.size, self.fixed = tests, size, fixed
+    def __init__(self, tests: list[Test], size: int, fixed: int, deadline: Deadline) -> None:
+        self.tests, self.size, self.fixed, self.deadline = tests, size, fixed, deadline
         self.places = tests[0].prices.shape[0]
         self.table = _numbers(self.places, size)
         self.good = np.zeros(comb(self.places, size - 1), bool)
@@ -150,6 +151,7 @@ class RemainderCheck:
     def run(self) -> None:
         """Evaluate all remainders that no bound excludes."""
         for partial in combinations(range(self.places), self.size - 3):
+            self.deadline.check()
             lacking = sum(place not in partial for place in range(min(self.fixed, _after(partial))))
             if lacking <= 1:
                 self._weigh(partial)
@@ -174,6 +176,7 @@ class RemainderCheck:
         found: list[tuple[int, ...]] = []
         everyone = np.ones((self.places, self.places), bool)
         for partial in self._partial_sets(plain):
+            self.deadline.check()
             alive = (
                 everyone
                 if plain is None

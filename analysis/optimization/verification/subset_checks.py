@@ -12,6 +12,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.optimization.verification.deadlines import Deadline
 from analysis.optimization.verification.failure_checks import Ints, Test, rank, sum_pairs
 from core.jit import compile_loop
 
@@ -46,6 +47,20 @@ def follow(upper: Ints) -> bool:
 
 
 @compile_loop
+def exclude_above(fine: Flags, costs: Ints, below: int) -> None:
+    """Clear the flags of costs that are not below a cut-off."""
+    for a in range(fine.size):
+        fine[a] &= costs[a] < below
+
+
+@compile_loop
+def exclude_pairs_above(fine: Flags, one: Ints, other: Ints, both: Ints, below: int) -> None:
+    """Clear the flags where one + other - both is not below a cut-off."""
+    for a in range(fine.size):
+        fine[a] &= one[a] + other[a] - both[a] < below
+
+
+@compile_loop
 def flag_remainders(
     good: Flags, table: Ints, tables: tuple[Ints, Ints], upper: Ints, below: int
 ) -> None:
@@ -56,18 +71,19 @@ def flag_remainders(
     one_less, two_less = tables
     more = True
     while more:
-        first = rank_above(table, upper, -1, -1)
+        # Remainders that differ by their least place alone are neighbours in every table.
+        first, count = rank_above(table, upper, -1, -1), upper[0]
+        fine = good[first : first + count]
+        fine[:] = True
         whole = one_less[rank(table, upper, -1)]
-        for least in range(upper[0]):
-            fine = True
-            for i in range(upper.size):
-                own = one_less[least + rank_above(table, upper, i, -1)]
-                fine = fine and whole + own - two_less[rank(table, upper, i)] < below
-                for j in range(i if fine else 0):
-                    other = one_less[least + rank_above(table, upper, j, -1)]
-                    both = two_less[least + rank_above(table, upper, i, j)]
-                    fine = fine and own + other - both < below
-            good[first + least] = fine
+        for i in range(upper.size):
+            start = rank_above(table, upper, i, -1)
+            own = one_less[start : start + count]
+            exclude_above(fine, own, below - whole + two_less[rank(table, upper, i)])
+            for j in range(i):
+                start, both = rank_above(table, upper, j, -1), rank_above(table, upper, i, j)
+                other = one_less[start : start + count]
+                exclude_pairs_above(fine, own, other, two_less[both : both + count], below)
         more = follow(upper)
 
 
@@ -144,8 +160,8 @@ def list_survivors(
 class SubsetCheck:
     """The remainders of sets of one size; the first ``fixed`` regions are in every set."""
 
-    def __init__(self, test: Test, size: int, fixed: int) -> None:
-        self.test, self.size, self.fixed = test, size, fixed
+    def __init__(self, test: Test, size: int, fixed: int, deadline: Deadline) -> None:
+        self.test, self.size, self.fixed, self.deadline = test, size, fixed, deadline
         self.places = test.prices.shape[0]
         numbers = [[comb(n, a) for a in range(size + 1)] for n in range(self.places + 1)]
         self.table = np.array(numbers, np.int64)
@@ -155,10 +171,12 @@ class SubsetCheck:
         tables = self._costs(self.size - 2), self._costs(self.size - 3)
         good = np.zeros(comb(self.places, self.size - 1), bool)
         for highest in range(self.size - 2, self.places):
+            self.deadline.check()
             upper = self._first(self.size - 2, highest)
             flag_remainders(good, self.table, tables, upper, self.test.below)
         prices, aim = self.test.prices, (self.fixed, self.test.below)
         for highest in range(self.size - 1, self.places):
+            self.deadline.check()
             upper = self._first(self.size - 1, highest)
             for row in list_survivors(prices, good, self.table, upper, aim):
                 yield tuple(int(place) for place in row)
@@ -175,6 +193,7 @@ class SubsetCheck:
             return alone
         costs = np.empty(comb(self.places, size), np.int64)
         for partial in combinations(range(self.places), size - 2):
+            self.deadline.check()
             first = partial[-1] + 1 if partial else 0
             pairs = np.triu(np.ones((self.places, self.places), bool), 1)
             pairs[:first] = False

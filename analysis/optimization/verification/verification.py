@@ -17,6 +17,7 @@ from analysis.optimization.model.objectives import Measure, Missing, Objective
 from analysis.optimization.model.samples import Samples
 from analysis.optimization.solver.result import Recommendation
 from analysis.optimization.verification.box_checks import PAIR, BoxChecker, Far
+from analysis.optimization.verification.deadlines import Deadline
 
 Floats = NDArray[np.float64]
 
@@ -29,8 +30,12 @@ def check(
     answer: Recommendation,
     objective: Objective | None = None,
     constraints: Constraints | None = None,
+    until: float | None = None,
 ) -> list[str]:
-    """Return the errors of a recommendation, empty if it holds; raise BadInput."""
+    """Return the errors of a recommendation, empty if it holds; raise BadInput.
+
+    Raise UnfinishedCheck if there is more to check at ``until``, by the monotonic clock.
+    """
     objective, constraints = objective or Objective(), constraints or Constraints()
     if answer.value is None or answer.proof is None:
         return ["there is no proof to check"]
@@ -47,7 +52,7 @@ def check(
         # A loss leaves one region of a pair, so no set has a region that violates the limit alone.
         outside = far.wide(costs.weights).union(limits.outside)
         limits = replace(limits, outside=tuple(sorted(outside)))
-    examiner = BoxChecker(costs, limits, answer.proof, _share(objective), far)
+    examiner = BoxChecker(costs, limits, answer.proof, _share(objective), far, Deadline(until))
     wrong += _check_claims(samples, costs, answer, examiner)
     return wrong or examiner.run()
 

@@ -1,6 +1,7 @@
 """A proof is believed only if it holds: wrong ones of every kind are found out."""
 
 import math
+import time
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -17,6 +18,7 @@ from analysis.optimization import (
     Objective,
     Samples,
     Study,
+    UnfinishedCheck,
     check,
 )
 from analysis.optimization.model.constraints import limit
@@ -125,6 +127,29 @@ def test_boxes_of_single_sets_are_weighed(place):
     assert "costs less" in check(samples, found, objective, constraints)[0]
     right = replace(answer, proof=replace(answer.proof, boxes=boxes))
     assert check(samples, right, objective, constraints) == []
+
+
+def test_a_box_without_multipliers_is_listed(case):
+    samples, answer, objective, constraints = case
+    blank = Multipliers(np.zeros_like(answer.proof.multipliers[0].levels), ())
+    whole = Box(frozenset(), frozenset(), frozenset(), 0)
+    proof = replace(answer.proof, boxes=(whole,), multipliers=(blank,))
+    assert complaint(case, proof=proof) == []
+    proof = replace(proof, floor=2 * proof.floor, listed=())
+    wrong = complaint(case, proof=proof)
+    assert any("costs less" in text or "does not reach" in text for text in wrong)
+
+
+def test_a_check_ends_at_its_deadline():
+    samples = instance(regions=40)
+    answer = Study(samples).recommend(8, None, Effort(runners_up=0))
+    blank = Multipliers(np.zeros(40, np.int32), ())
+    whole = Box(frozenset(), frozenset(), frozenset(), 0)
+    slow = replace(answer, proof=replace(answer.proof, boxes=(whole,), multipliers=(blank,)))
+    begun = time.monotonic()
+    with pytest.raises(UnfinishedCheck):
+        check(samples, slow, until=begun + 0.1)
+    assert time.monotonic() - begun < 5
 
 
 def test_a_missing_box_is_found_out(case):

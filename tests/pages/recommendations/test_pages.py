@@ -1,12 +1,16 @@
 """From files to the best sets, to constraints that are tried, to one clear message."""
 
 import re
+import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
+from analysis.optimization import Study
+from analysis.optimization.solver.certificate import Box, Multipliers
 from tasks.recommendations import celery_tasks
 from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
@@ -80,6 +84,39 @@ def test_constraints_are_solved_in_place(client):
     assert "&lt;mars&gt;" in text
     text = client.get(page, {"survive_loss": "1", "k": "2"}).content.decode()
     assert "Two regions serve" in text
+
+
+class SlowProofs(Study):
+    """Solves, and gives proofs that hold, for which every set has to be listed."""
+
+    def recommend(self, k, constraints=None, effort=None):
+        found = super().recommend(k, constraints, effort)
+        if k < 8:
+            return found
+        proof, points = found.proof, self.costs.weights.size
+        held = frozenset.intersection(*(box.outside for box in proof.boxes))
+        box = Box(frozenset(), held, frozenset(), 0)
+        blank = Multipliers(np.zeros(points, np.int32), ())
+        return replace(found, proof=replace(proof, boxes=(box,), multipliers=(blank,)))
+
+
+def test_a_proof_that_takes_long_to_check_is_shown_as_unchecked(client, monkeypatch):
+    numbers = np.random.default_rng(2).integers(20, 200, (32, 6))
+    rows = [f"1,c{i},r{j},{numbers[j, i]}" for j in range(32) for i in range(6)]
+    text = "round,client,region,value\n" + "\n".join(rows)
+    page = ask(client, samples=SimpleUploadedFile("s.csv", text.encode()), k="2,8")["Location"]
+    monkeypatch.setattr(celery_tasks, "Study", SlowProofs)
+    celery_tasks.load_loops()
+    begun = time.process_time()
+    text = client.get(page, {"exclude": "r3", "k": 8}).content.decode()
+    assert time.process_time() - begun < 2 * celery_tasks.WHOLE_S
+    assert "optimal, proof not yet checked" in re.sub(r"\s+", " ", shown(text))
+    assert text.count(">not yet checked</span>") == 1
+    assert "a worker solve and check every size" in re.sub(r"\s+", " ", shown(text))
+    # What is stored is checked to the end.
+    client.post(page + "keep/?exclude=r3")
+    kept = Recommendation.objects.order_by("-pk").first()
+    assert all(row["certificate"]["checked"] for row in kept.result["results"])
 
 
 def test_mistakes_are_shown_where_they_are(client):

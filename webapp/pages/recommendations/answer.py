@@ -132,6 +132,7 @@ def _sizes(result: Part, look: AnswerView, scene: SelectedSet) -> dict[str, Any]
         "rows": with_published(rows, str(result["objective"]["measure"])),
         "curve": draw_curve(rows, look.k, current["value"] if current else None),
         "slider": size_slider(result, look.k),
+        "unchecked": any(row["certificate"] and not row["certificate"]["checked"] for row in rows),
         "chosen": scene.chosen,
         "members": _members(scene.chosen, scene.outlook, scene.inputs, scene.unit),
         "unit": scene.unit,
