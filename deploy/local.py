@@ -1,8 +1,8 @@
 """``make run``: everything on one machine, from an empty folder to a served, filled site.
 
 Starts Valkey (unless REDIS_URL is set), the vantage points' broker, Celery's workers and beat, the
-testbed Internet (unless WORLD=none) and the web server; runs the demo survey when the store is
-empty; starts again what ends; ends all of them on Ctrl-C.
+testbed Internet (unless WORLD=none) and the web server; fills an empty store with the demo; starts
+again what ends; ends all of them on Ctrl-C.
 """
 
 import contextlib
@@ -158,11 +158,20 @@ def _open_gate(family: Family, data: Path, ports: Ports) -> None:
 
 def start_testbed(family: Family, world: str, port: int) -> Child:
     """Start the emulated Internet; it is ready when its port is taken."""
-    scale = os.environ.get("SCALE") or "1/200"
-    print_status(f"starting the testbed Internet {world} at scale {scale}")
-    command = [PYTHON, str(ROOT / "manage.py"), "testbed", "serve", world, "--scale", scale]
+    print_status(f"starting the testbed Internet {world} at scale {_scale()}")
+    command = [PYTHON, str(ROOT / "manage.py"), "testbed", "serve", world, "--scale", _scale()]
     command += ["--port", str(port)]
     return family.start(Child("testbed", command))
+
+
+def start_demo(family: Family, world: str) -> Child:
+    """Start to fill an empty store; an interrupted demo goes on where it stopped."""
+    command = [PYTHON, str(ROOT / "manage.py"), "demo", world, "--scale", _scale()]
+    return family.start(Child("demo", command, once=True))
+
+
+def _scale() -> str:
+    return os.environ.get("SCALE") or "1/200"
 
 
 def start_workers(family: Family) -> None:
@@ -179,7 +188,6 @@ def start_web(family: Family, port: int) -> Child:
 
 def run(family: Family, data: Path, world: str, ports: Ports) -> None:
     """Start everything, fill an empty store, serve until stopped."""
-    manage = [PYTHON, str(ROOT / "manage.py")]
     ready = subprocess.run(COMMANDS["migrate"](), env=dict(family.env))
     if ready.returncode:
         # The command has printed the reason, such as an invalid setting.
@@ -190,17 +198,13 @@ def run(family: Family, data: Path, world: str, ports: Ports) -> None:
     web = start_web(family, ports.site)
     start_workers(family)
     wait_for("the web server", lambda: web_answers(ports.site), family, web)
-    if testbed and ports.testbed:
-        served = ports.testbed
-        wait_for("the testbed", lambda: not port_is_free(served), family, testbed)
-        subprocess.run([*manage, "demo"], env=dict(family.env), check=False)
-        # Some seconds of background work: it ends by itself.
-        subprocess.Popen(
-            [*manage, "demo_measurement"], env=dict(family.env), start_new_session=True
-        )
     print_status(
         f"serving http://127.0.0.1:{ports.site}/ (Ctrl-C stops everything; logs in {family.folder})"
     )
+    if testbed and ports.testbed:
+        served = ports.testbed
+        wait_for("the testbed", lambda: not port_is_free(served), family, testbed)
+        start_demo(family, world)
     while True:
         fallen = family.watch()
         if fallen:

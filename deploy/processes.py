@@ -22,11 +22,15 @@ MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 
 @dataclass
 class Child:
-    """One process, started again when it ends; a ``vital`` one that ends too often ends the run."""
+    """One process, started again when it ends; a ``vital`` one that ends too often ends the run.
+
+    One that is needed ``once`` is started again only after a failure; its lines are shown.
+    """
 
     name: str
     command: Sequence[str]
     vital: bool = False
+    once: bool = False
     process: subprocess.Popen[bytes] | None = None
     failures: int = 0
     started_at: float = 0.0
@@ -71,8 +75,8 @@ class Family:
             child.process = subprocess.Popen(
                 child.command,
                 stdin=subprocess.DEVNULL,
-                stdout=handle,
-                stderr=subprocess.STDOUT,
+                stdout=None if child.once else handle,
+                stderr=None if child.once else subprocess.STDOUT,
                 env=dict(self.env),
                 start_new_session=True,
                 # Safe after fork, because the launcher has a single thread.
@@ -88,6 +92,8 @@ class Family:
         for child in self.children:
             turn_over(self.log_of(child))
             if child.process is None or child.process.poll() is None:
+                continue
+            if child.once and child.process.returncode == 0:
                 continue
             self._restart(child)
             if child.vital and len(child.deaths) >= MOST_DEATHS:

@@ -47,18 +47,26 @@ def build_matrix(cells: Sequence[tuple[str, str, float]]) -> tuple[list[str], Fl
 def check_nodes(
     p999_ms: Floats, alpha: float = 0.01, permutations: int = 2000, seed: int = 0
 ) -> NodeTest:
-    """Test whether tails belong to nodes; BadInput for a table that is too small or not square."""
+    """Test whether tails belong to nodes; BadInput for a table that is too small or not square.
+
+    Nodes without a pair that was measured in both directions are left out of the tests.
+    """
     nodes = len(p999_ms)
     if p999_ms.shape != (nodes, nodes) or nodes < FEWEST_NODES:
         raise BadInput(f"the heat map is a square of {FEWEST_NODES} nodes or more")
     logs = np.log(np.where(np.eye(nodes, dtype=bool), np.nan, p999_ms))
+    mutual = (~np.isnan(logs) & ~np.isnan(logs.T)).any(axis=0)
+    if mutual.sum() < FEWEST_NODES:
+        raise BadInput(f"fewer than {FEWEST_NODES} machines called each other in both directions")
+    logs = logs[np.ix_(mutual, mutual)]
     rng = np.random.default_rng(seed)
     by_row = logs - np.nanmean(logs, axis=1, keepdims=True)
     by_column = (logs - np.nanmean(logs, axis=0, keepdims=True)).T
     p_destination = _test_columns(by_row, permutations, rng)
     p_source = _test_columns(by_column, permutations, rng)
     p_asymmetry = _test_asymmetry(logs, permutations, rng)
-    columns = np.nanmedian(p999_ms, axis=0)
+    answered = np.flatnonzero(~np.isnan(p999_ms).all(axis=0))
+    medians_ms = np.nanmedian(p999_ms[:, answered], axis=0)
     return NodeTest(
         _conclude(p_destination, p_source, p_asymmetry, alpha),
         _vary(logs, 0),
@@ -66,8 +74,8 @@ def check_nodes(
         p_destination,
         p_source,
         p_asymmetry,
-        tuple(int(at) for at in np.flatnonzero(columns >= LIMIT_MS)),
-        nodes,
+        tuple(int(at) for at in answered[medians_ms >= LIMIT_MS]),
+        int(mutual.sum()),
         alpha,
     )
 

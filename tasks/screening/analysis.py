@@ -211,7 +211,7 @@ def _describe_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
     }[found.property_of]
     bad = [labels[at] for at in found.bad]
     return {
-        "headline": f"{stated}; {len(bad)} of {found.nodes} have a p99.9 of 10 ms or more",
+        "headline": f"{stated}; {len(bad)} of {len(labels)} have a p99.9 of 10 ms or more",
         "test": asdict(found),
         "bad": bad,
     }

@@ -46,6 +46,8 @@ class ImportOptions:
     top_domains: int = TOP_DOMAINS
     # Who reads captures: ``zeek``, ``own``, or ``auto`` for Zeek where it is installed.
     reader: str = "auto"
+    # Of emulated logs: the origin of the range tables that place them.
+    world: str = ""
 
 
 def root() -> Path:
@@ -64,7 +66,7 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
         read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else generate_key()
     )
     zeek = _find_zeek(options.reader)
-    inside, tables = LocalNetworks(options.networks), Tables(options.as_of)
+    inside, tables = LocalNetworks(options.networks), Tables(options.as_of, options.world)
     calendar = TablesByDate(tables.on, tables.changes, PROVIDERS, inside)
     with _folder(name) as folder:
         reading = FlowImport(FlowWriter(folder), calendar, Pseudonymizer(key))
@@ -73,6 +75,7 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
         document = import_document(name, accounts, report) | {
             "range_tables": tables.used(),
             "client_networks": list(options.networks),
+            "world": options.world,
             "key": "given" if options.key_file else "random, not kept",
         }
         (folder / _REPORT).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")

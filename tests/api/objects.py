@@ -95,7 +95,7 @@ def pool(owner: Any) -> dict[str, Any]:
     rng, now = random.Random(5), time.time()
     made = screening_cast.make_pool(owner, "Frontends", wanted=1, price=0.096, currency="USD")
     kinds = ("steal", "quiet", "doubt")
-    sent = [screening_cast.make_report(f"web-{kind}", kind, now - 300, rng) for kind in kinds]
+    sent = [screening_cast.build_report(f"web-{kind}", kind, now - 300, rng) for kind in kinds]
     screening_cast.send(made, sent)
     machine = selectors.list_instances(made)[0]
     return {

@@ -31,8 +31,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
     "Where the truth is known": {
         "testbed": "an emulated Internet on loopback",
         "lab": "an Internet of network namespaces, for probes",
-        "demo": "the first survey of a new installation",
-        "demo_measurement": "the first measurement of a new installation",
+        "demo": "a new installation filled with emulated and synthetic data",
     },
     "The installation": {
         "run": "serve the site with everything it needs on this machine",

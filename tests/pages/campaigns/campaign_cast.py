@@ -20,7 +20,7 @@ RTL = "القاهرة"
 
 def everyone(rounds=8):
     """All campaigns by name."""
-    from tasks.campaigns.demo import build_demo
+    from tasks.demo.campaign import build_demo
 
     made = {"demo": build_demo(rounds)}
     made["one"] = campaign("one-sample", [sample("v-one", "us-east-1", [12.5])])

@@ -117,7 +117,7 @@ def test_a_page_that_has_not_changed_is_not_sent_again(owner, filled):
     import random
     import time
 
-    more = cast.make_report("another", "none", time.time() - 5, random.Random(9))
+    more = cast.build_report("another", "none", time.time() - 5, random.Random(9))
     cast.send(filled.one, [more])
     assert owner.get(url, headers={"If-None-Match": tag}).status_code == 200
 
@@ -154,8 +154,8 @@ def mixed(ann):
     cast.send(
         pool,
         [
-            *(cast.make_report(f"vm-{kind}", kind, now - 90, rng) for kind in kinds),
-            cast.make_report("vm-short", "none", now - 90, rng, seconds=3),
+            *(cast.build_report(f"vm-{kind}", kind, now - 90, rng) for kind in kinds),
+            cast.build_report("vm-short", "none", now - 90, rng, seconds=3),
         ],
     )
     yield pool
@@ -209,7 +209,7 @@ def test_a_name_that_a_shell_could_misread_or_that_is_kept_is_in_no_command(owne
     rng, now = random.Random(8), time.time()
     pool = cast.make_pool(ann, "Names")
     sent = [
-        cast.make_report(name, kind, now - 9, rng)
+        cast.build_report(name, kind, now - 9, rng)
         for name, kind in [
             ("-rf", "steal"),
             ("a b (c)", "steal"),
@@ -284,7 +284,7 @@ def test_stalls_that_return_every_night_are_told_with_their_days(owner, ann):
     cast.send(
         pool,
         [
-            cast.make_report(
+            cast.build_report(
                 name,
                 "steal" if name == "late" and hour % 24 == 3 else "none",
                 midnight - (96 - hour) * 3600,

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
-from tasks.audits.demo import find_sample
+from tasks.demo.answers import find_samples
 from tasks.recommendations import celery_tasks
 from tasks.recommendations.celery_tasks import Parts
 from webapp.pages.recommendations import constraints
@@ -78,7 +78,7 @@ class QuestionForm(forms.Form):
 def hub(request: HttpRequest) -> HttpResponse:
     """The three ways in, and what the reader has asked before."""
     rows = services.owned_by(request.user)
-    context = {**_SECTION, "rows": rows, "sample": find_sample()}
+    context = {**_SECTION, "rows": rows, "samples": find_samples()}
     return render(request, "recommendations/hub.html", context)
 
 

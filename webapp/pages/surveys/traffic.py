@@ -25,6 +25,7 @@ def _line(document: dict[str, Any]) -> dict[str, Any]:
     clouds = document["tables"]["traffic-clouds"]
     return {
         "name": document["name"],
+        "world": document.get("world", ""),
         "headline": clouds["headline"],
         "flows": document["quality"]["flows"],
         "rows": sum(log["rows"] for log in document["logs"]),

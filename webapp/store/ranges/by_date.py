@@ -10,12 +10,15 @@ from webapp.store.ranges import tables
 
 
 class Tables:
-    """The imported tables by day; ``as_of`` sets one day for all rows."""
+    """The imported tables by day; ``as_of`` sets one day for all rows.
 
-    def __init__(self, as_of: date | None = None) -> None:
+    ``origin`` names an emulated world, the tables of which are used alone.
+    """
+
+    def __init__(self, as_of: date | None = None, origin: str = "") -> None:
         """Raises ``MissingData`` when there is no table at all."""
-        tables.tables_in_force()
-        rows = RangeTable.objects.filter(origin="").exclude(provider__in=tables.NOT_CLOUDS)
+        tables.tables_in_force(origin)
+        rows = RangeTable.objects.filter(origin=origin).exclude(provider__in=tables.NOT_CLOUDS)
         self._versions: dict[tuple[str, str], list[RangeTable]] = {}
         for row in rows.order_by("as_of", "imported_at", "id"):
             self._versions.setdefault((row.provider, row.variant), []).append(row)

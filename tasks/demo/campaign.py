@@ -11,10 +11,11 @@ import pyarrow as pa
 from django.db import transaction
 
 from analysis.campaigns.routes.address_owners import Addresses
+from lake.campaigns import table_of
 from lake.parts import part_path, write_part
 from tasks.campaigns import conclusion
 from tasks.campaigns.unit_rows import Ended, finished_unit
-from testbed.campaigns import routes, samples
+from testbed.campaigns import probes, routes, samples
 from testbed.campaigns.cities import CITIES
 from webapp.store.campaigns import progress, selectors
 from webapp.store.models import Campaign, CampaignUnit, VantagePoint
@@ -24,7 +25,11 @@ NAME = "Eighty cities, eight regions"
 
 
 def build_demo(rounds: int = samples.ROUNDS) -> Campaign | None:
-    """Make the demo measurement; ``None`` where there is one, or any other, already."""
+    """Make the demo measurement; ``None`` where there is one, or any other, already.
+
+    One that was not made to its end is made anew.
+    """
+    Campaign.objects.filter(slug=SLUG, synthetic=True, state=Campaign.State.RUNNING).delete()
     if Campaign.objects.exists():
         return None
     world = samples.build_model()
@@ -57,10 +62,13 @@ def _schedule(rounds: int) -> dict[str, Any]:
     ping = {"name": "ping", "probe": "tcp-ping", "options": {"count": samples.PINGS}}
     get = {"name": "get", "probe": "throughput", "options": {"timeout_s": 10.0}}
     trace = {"name": "trace", "probe": "traceroute", "options": {}, "times": routes.TRACES}
+    applications: list[dict[str, Any]] = [
+        {"name": name, "probe": name, "options": {}} for name in ("http", "jitter", "game-query")
+    ]
     return {
         "round_s": float(samples.ROUND_S),
         "rounds": rounds,
-        "activities": [ping, get, trace],
+        "activities": [ping, get, trace, *applications],
         "title": "The paper's, with one server per zone and a round each half hour",
     }
 
@@ -95,15 +103,20 @@ def _store_parts(made: Campaign, world: samples.CampaignModel, rounds: int) -> N
     units = []
     for city, table in zip(CITIES, samples.build_samples(world, rounds), strict=True):
         units.append(_store(made, "samples", city.name, table))
+    for city_name, rows in probes.build_probes(world, rounds):
+        key = f"{city_name}-probes"
+        units.append(_store(made, "samples", key, table_of("samples", rows), city_name))
     for (region, zone), table in zip(world.targets, routes.build_paths(world), strict=True):
         units.append(_store(made, "paths", f"{region.name}{zone}", table))
     with transaction.atomic():
         CampaignUnit.objects.bulk_create(units)
 
 
-def _store(made: Campaign, kind: str, name: str, table: pa.Table) -> CampaignUnit:
+def _store(
+    made: Campaign, kind: str, name: str, table: pa.Table, vantage: str = ""
+) -> CampaignUnit:
     key = f"{kind}-{name}"
     path = part_path(selectors.lake_root(), made.slug, kind, key)
     write_part(path, kind, table)
     ended = Counter(table["status"].to_pylist())
-    return finished_unit(made, key, Ended(kind, name, key, ended))
+    return finished_unit(made, key, Ended(kind, vantage or name, key, ended))
