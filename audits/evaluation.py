@@ -102,7 +102,7 @@ def _incomplete(facts: DomainFacts, policy: Policy) -> str:
     if share <= policy.data.max_failed_share:
         return ""
     return (
-        f"{facts.failed:,} of {facts.asked:,} questions failed ({share:.0%}), at most "
+        f"{facts.failed:,} of {facts.asked:,} queries failed ({share:.0%}), at most "
         f"{policy.data.max_failed_share:.0%} are accepted for a claim about all names"
     )
 

@@ -118,7 +118,7 @@ SPECS: tuple[TableSpec, ...] = (
     ),
     TableSpec(
         "name-servers",
-        "Where name servers stand",
+        "Where name servers are hosted",
         ("location", "name_servers", "share"),
         "IMC'13 section 4.4.1",
         ("location",),
@@ -328,7 +328,7 @@ SPECS: tuple[TableSpec, ...] = (
     ),
     TableSpec(
         "text-figures",
-        "Single figures of the text",
+        "Other figures of the text",
         ("figure", "share", "part", "whole"),
         "IMC'13 sections 4.3 and 4.4",
         ("figure",),

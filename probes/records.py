@@ -24,7 +24,7 @@ class ProbeStatus(StrEnum):
     TOO_LARGE = "TOO_LARGE"  # more octets than the limit
     TLS = "TLS"  # no trusted connection
     HTTP = "HTTP"  # an answer with another status than 200
-    BUSY = "BUSY"  # another transfer to this target is under way
+    BUSY = "BUSY"  # another transfer to this target is in progress
     NETWORK = "NETWORK"
 
 

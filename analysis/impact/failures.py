@@ -147,6 +147,6 @@ def _zones(
             yield replace(loss, kind="zone", note="the only zone in use, so the region fails")
         elif zones:
             share = (loss.moved + loss.lost) / zones
-            note = f"one of {zones} zones; the others take over, in the same region"
+            note = f"one of {zones} zones; the others of the same region take over"
             moved = float(homes[place]) / zones
             yield Loss("zone", loss.name, {}, moved, share, 0.0, 0.0, 0.0, mean, note)

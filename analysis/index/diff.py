@@ -1,6 +1,6 @@
 """Compare two surveys by their indexes: every changed name, and the totals.
 
-Only names of domains that both surveys asked are compared; a name that one of them could not
+Only names of domains in both surveys are compared; a name that one of them could not
 resolve is a failure, never a move. ``docs/methods/comparison.md`` has the definitions.
 """
 

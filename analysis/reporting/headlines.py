@@ -104,7 +104,7 @@ def _total(tables: Tables) -> int:
 
 def _nothing(n_domains: int | None) -> str:
     if n_domains == 0:
-        return "No domain was asked"
+        return "No domain was surveyed"
     if n_domains == 1:
         return "No cloud-using subdomain was found in the only domain asked"
     among = "these domains" if n_domains is None else number(n_domains, "domain")
@@ -165,7 +165,7 @@ def _single_region(tables: Tables) -> _Claim | None:
     own = [r for r in _rows(tables["region-counts"]) if r["provider"] == leader]
     part = sum(r["subdomains"] for r in own if r["regions"] == 1)
     portion = _hosted(part, tables, leader, sum(r["subdomains"] for r in own))
-    return _Claim(portion, "lives in a single region", "live in a single region")
+    return _Claim(portion, "is in a single region", "are in a single region")
 
 
 def _servers_outside(tables: Tables) -> _Claim | None:
@@ -174,7 +174,7 @@ def _servers_outside(tables: Tables) -> _Claim | None:
         return None
     one, many = ("name server" + s + " of cloud-using domains" for s in ("", "s"))
     portion = Portion(rows["other"], rows["total"], one, many)
-    return _Claim(portion, "is outside every known cloud", "are outside every known cloud")
+    return _Claim(portion, "is not in any known cloud", "are not in any known cloud")
 
 
 def _providers(tables: Tables) -> str:

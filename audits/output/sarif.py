@@ -121,7 +121,7 @@ def _result(found: Finding, location: ListLocation) -> dict[str, Any]:
 
 
 def _stale_result(row: dict[str, Any], location: ListLocation) -> dict[str, Any]:
-    text = f"{row['subject']}: {row.get('message', '')}. Not judged this time; still open."
+    text = f"{row['subject']}: {row.get('message', '')}. Not evaluated this time; still open."
     severity = Severity(row.get("severity", Severity.MEDIUM))
     result = _located(row["rule"], severity, text, row["subject"], row["fingerprint"], location)
     result["baselineState"] = "unchanged"

@@ -92,12 +92,12 @@ def as_markdown(report: AuditReport) -> str:
     ]
     lines += _section("Findings", report.open_findings)
     lines += _section("Suppressed", tuple(f for f in report.findings if f.suppressed))
-    lines += _section("Not judged", report.not_judged)
+    lines += _section("Not evaluated", report.not_judged)
     if report.resolved:
         lines += ["## Resolved", ""]
         lines += [f"- {r['rule']}: {_escape(r['subject'])}" for r in report.resolved] + [""]
     if report.suppression_problems:
-        lines += ["## Suppressions to look at", ""]
+        lines += ["## Suppressions to check", ""]
         lines += [f"- {_escape(text)}" for text in report.suppression_problems] + [""]
     return "\n".join(lines)
 

@@ -26,7 +26,7 @@ class DataRequirements(_Closed):
         0.1,
         ge=0,
         le=1,
-        description="greatest share of a domain's questions that failed; above it, no rule about "
+        description="greatest share of a domain's queries that failed; above it, no rule about "
         "all names of the domain is judged",
     )
     min_names: int = Field(1, ge=0, description="fewest names found, else nothing is judged")

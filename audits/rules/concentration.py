@@ -200,7 +200,7 @@ def decide_mail_concentration(
         yield not_judged(facts, "MX was not asked")
         return
     if answer.status not in ANSWERED:
-        yield not_judged(facts, f"the MX question failed: {answer.status}")
+        yield not_judged(facts, f"the MX query failed: {answer.status}")
         return
     hosts = sorted({value.split()[-1].rstrip(".") for value in answer.values if value.split()})
     if hosts in ([], [""]):
@@ -281,7 +281,7 @@ RULES = (
         "concentration",
         "Names all of whose addresses belong to providers of one parent company. Legal entities "
         "and parents come from a dated list; resellers and brought addresses are not seen through.",
-        "Host a part of the names, or a stand-by, with a provider of another company.",
+        "Host a part of the names, or a standby, with a provider of another company.",
         decide_single_provider,
         SingleProvider,
         universal=True,
@@ -291,8 +291,9 @@ RULES = (
         "All name servers belong to one operator",
         Severity.HIGH,
         "concentration",
-        "An outage of that operator makes every name of the domain unreachable. Operators are told "
-        "apart by the registered domain of their servers, or by network for servers in the domain.",
+        "An outage of that operator makes every name of the domain unreachable. Operators are "
+        "distinguished by the registered domain of their servers, or by network for servers in "
+        "the domain.",
         "Add name servers of a second operator.",
         decide_single_dns_operator,
         SingleDnsOperator,
@@ -304,7 +305,7 @@ RULES = (
         "concentration",
         "Names that are reachable through one CDN alone, seen from the survey's resolver; another "
         "place may be answered with another CDN.",
-        "Serve important names through a second CDN, or keep a way past it.",
+        "Serve important names through a second CDN, or keep a path around it.",
         decide_cdn_concentration,
         CdnConcentration,
         universal=True,
@@ -326,7 +327,7 @@ RULES = (
         "concentration",
         "Share of the measured routes of a region that one downstream ISP carries (IMC 2013, "
         "section 5.3). About a region, not about one domain's own connections.",
-        "Use a region with more downstream ISPs beside it.",
+        "Use another region with more downstream ISPs as well.",
         decide_isp_concentration,
         IspConcentration,
         of_campaign=True,

@@ -13,7 +13,7 @@ THIN_DATA = Rule(
     Severity.MEDIUM,
     "data",
     "The survey is older than the policy accepts, found no name of the domain, or too many of its "
-    "questions failed. Such a domain never counts as passed.",
+    "queries failed. Such a domain never counts as passed.",
     "Survey the domain again.",
     lambda facts, context, parameters: (),
 )

@@ -139,7 +139,7 @@ def _parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="60,000 names, three rounds")
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--window", type=int, default=WINDOW, help="our questions in flight")
+    parser.add_argument("--window", type=int, default=WINDOW, help="our queries in flight")
     parser.add_argument(
         "--agreement", action="store_true", help="hold every record against dnspython's reading"
     )

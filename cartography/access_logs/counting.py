@@ -233,4 +233,4 @@ class _Upload(Source):
         except CutStream:
             self.damage = "the gzip ends early; what it holds was read"
         except DamagedStream:
-            self.damage = "the gzip is broken; what stands before that was read"
+            self.damage = "the gzip is broken; the part before it was read"

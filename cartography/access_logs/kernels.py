@@ -173,7 +173,7 @@ def _next_state(sign: Any, depth: Any, is_key: Any) -> Any:
 def _scan_object(text: Text, at: Any, end: Any, key: Text) -> Any:
     """Return (first, last, reason): the text of one key of the outermost object.
 
-    Of a key that stands twice the last counts, as JSON readers have it.
+    Of a key that is listed twice the last counts, as JSON readers have it.
     """
     at = _skip_spaces(text, at, end)
     if at >= end or text[at] != _BRACE:

@@ -65,7 +65,7 @@ def _from_ranges(file: PlaceFile, family: int) -> Intervals:
 
 
 def _from_prefixes(file: PlaceFile, family: int) -> Intervals:
-    # Of a prefix that stands twice the last line counts, as later lines correct earlier ones.
+    # Of a prefix that is listed twice the last line counts, as later lines correct earlier ones.
     known = {(first, length): n for own, first, length, n in file.prefixes if own == family}
     firsts = Column.of(family, (first for first, _ in known))
     lengths = np.array([length for _, length in known], dtype=np.uint8)

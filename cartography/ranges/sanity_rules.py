@@ -44,7 +44,7 @@ def _check_unique_rows(file: RangeFile) -> Iterator[str]:
     seen: set[RangeEntry] = set()
     for entry in file.entries:
         if entry in seen:
-            yield f"{entry.prefix} ({entry.region_as_published or entry.service}) stands twice"
+            yield f"{entry.prefix} ({entry.region_as_published or entry.service}) is listed twice"
         seen.add(entry)
 
 
@@ -88,7 +88,7 @@ def _check_one_place_per_prefix(file: RangeFile) -> Iterator[str]:
         published = (entry.region_as_published, entry.border_group)
         known = place.setdefault(entry.prefix, published)
         if known != published:
-            yield f"{entry.prefix} stands in {_words(known)} and in {_words(published)}"
+            yield f"{entry.prefix} is in {_words(known)} and in {_words(published)}"
 
 
 def _words(place: Sequence[str | None]) -> str:
@@ -106,7 +106,7 @@ def _check_sorted_regions(file: RangeFile) -> Iterator[str]:
 def _find_unsorted(prefixes: Iterable[str]) -> Iterator[str]:
     for (key, text), (after, next_text) in pairwise((read_prefix(p), p) for p in prefixes):
         if after < key:
-            yield f"{next_text} stands behind {text}, while all others are in order"
+            yield f"{next_text} follows {text}, while all others are in order"
 
 
 def _check_covered_by_collective(file: RangeFile) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _check_covered_by_collective(file: RangeFile) -> Iterator[str]:
     lost = [entry for entry, outer in found if outer is None]
     # Where many are outside, Amazon has changed what it publishes.
     if 0 < len(lost) <= len(file.entries) * _DAMAGED_SHARE:
-        yield f"{lost[0].prefix} ({lost[0].service}) lies in no block of {AMAZON}, as all others do"
+        yield f"{lost[0].prefix} ({lost[0].service}) is in no block of {AMAZON}, unlike all others"
     for entry, outer in found:
         if outer is not None and _place(outer) != _place(entry):
             around_it = f"{outer.prefix} around it in {_words(_place(outer))}"

@@ -209,5 +209,5 @@ def _rtt_ms(row: Row) -> float | None:
     except ValueError:
         value = math.nan
     if not 0 <= value <= _LONGEST_MS:
-        raise BadInput(f"{text!r} is no round trip in milliseconds", line=row.line)
+        raise BadInput(f"{text!r} is not a round-trip time in milliseconds", line=row.line)
     return value

@@ -194,7 +194,7 @@ def _find_pointers(packet: bytes, offset: int) -> Iterator[int]:
         name += 10
         offset = name + length
         if code not in _NAMES_IN_DATA:
-            raise ValueError("a type whose names stand elsewhere")
+            raise ValueError("a type with names outside of its data")
         for _ in range(_NAMES_IN_DATA[code]):
             name, pointer = _skip_name(packet, name)
             # Data that was not read may have any form, and what looks like a pointer may be none.

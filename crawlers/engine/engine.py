@@ -55,14 +55,14 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Close every socket; questions in flight are forgotten."""
+        """Close every socket; queries in flight are forgotten."""
         self.sockets.close()
         if self._pool:
             self._pool.shutdown(wait=False, cancel_futures=True)
 
     @property
     def is_local(self) -> bool:
-        """Whether every server stands on this machine."""
+        """Whether every server is located on this machine."""
         return all(s.is_loopback for s in self.servers)
 
     def resolve(self, questions: Iterable[Question]) -> Iterator[tuple[Question, Answer]]:

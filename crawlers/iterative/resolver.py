@@ -63,7 +63,7 @@ class IterativeResolver:
         self.close()
 
     def close(self) -> None:
-        """Close every socket; questions in flight are forgotten."""
+        """Close every socket; queries in flight are forgotten."""
         self.engine.close()
 
     @property

@@ -72,7 +72,7 @@ def run(target: Target, config: Config, clock: Clock) -> Transfer:
                 address=admitted.address,
                 at=at,
                 status=ProbeStatus.BUSY,
-                reason="another transfer to this target is under way",
+                reason="another transfer to this target is in progress",
             )
         room = (config.octets or config.max_octets) + _HEAD_OCTETS
         exchange = Exchange(admitted, Limits(config.timeout_s, room), clock)

@@ -34,7 +34,7 @@ def encode_frame(kind: int, number: int, body: bytes) -> bytes:
 
 
 def serve(host: str, port: int, seconds: float, ready: Any = None) -> int:
-    """Answer calls until the time is over; gives the number of answers."""
+    """Answer calls until the time is over; return the number of answers."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

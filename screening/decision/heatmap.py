@@ -105,7 +105,7 @@ def _split(permutations: int) -> list[int]:
 
 
 def _test_columns(centred: Floats, permutations: int, rng: np.random.Generator) -> float:
-    """Does it matter who answers?  Values are permuted within each row."""
+    """Test whether delays depend on the server: permute values within each row."""
 
     def permute(size: int) -> Floats:
         dealt = np.repeat(centred[None], size, axis=0)

@@ -86,7 +86,7 @@ def build_distributions(workload: Workload) -> tuple[Floats, Floats]:
 def simulate_sequential(
     good: Floats, bad: Floats, shares: Sequence[float] = SHARES, trials: int = TRIALS, seed: int = 0
 ) -> Curve:
-    """Ten calls in turn to one server, which is bad with each of the shares."""
+    """Ten sequential calls to one server, which is bad with each of the shares."""
     rng = np.random.default_rng(seed)
     times = np.empty((2, trials), dtype=np.float32)
     luck = rng.random(trials, dtype=np.float32)

@@ -113,7 +113,7 @@ def parse_report(data: bytes, now: float) -> Report:
     document = _read_json(data)
     REPORT.check(document, "")
     if document["started_at"] > now + FUTURE_S:
-        raise refuse("started_at", "lies in the future: set the machine's clock")
+        raise refuse("started_at", "is in the future: set the machine's clock")
     cpus = tuple(_read_cpu(entry, f"cpus[{at}]") for at, entry in enumerate(document["cpus"]))
     if len({cpu.cpu for cpu in cpus}) != len(cpus):
         raise refuse("cpus", "names a virtual CPU twice")
@@ -160,7 +160,7 @@ def _refuse_constant(word: str) -> NoReturn:
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("a field stands there twice")
+        raise ValueError("a field is repeated")
     return entries
 
 

@@ -180,7 +180,7 @@ def run(conditions: Conditions) -> Run:
     results = summarise_all(rows, {name: _unit(name) for name in rows[0]}, PUBLISHED)
     by_name = {row.name: row for row in results}
     bars = {text: by_name[f"dumbbell_{scheme}_rtt_p50"] for scheme, text in LABELS.items()}
-    chart = result_bars("Median round trip, dumbbell", bars, is_logarithmic=True)
+    chart = result_bars("Median round-trip time, dumbbell", bars, is_logarithmic=True)
     return Run(results, traversals, (chart,))
 
 
@@ -195,7 +195,7 @@ def _unit(name: str) -> str:
 def headline(v: Mapping[str, float]) -> str:
     """The finding of a run."""
     return (
-        f"A window enforced at the edge brings the median round trip of mixed stacks from "
+        f"A window enforced at the edge brings the median round-trip time of mixed stacks from "
         f"{v['dumbbell_cubic_rtt_p50']:.1f}\u00a0ms to {v['dumbbell_edge_rtt_p50']:.2f}\u00a0ms, "
         f"with a fairness of {v['dumbbell_edge_fairness']:.2f}"
     )

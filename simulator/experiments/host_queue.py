@@ -91,7 +91,7 @@ def run(conditions: Conditions) -> Run:
 def _chart(results: tuple[Result, ...]) -> Mapping[str, object]:
     by_name = {row.name: row for row in results}
     rows = {LABELS[state]: by_name[f"{state}_p99"] for state in PUBLISHED}
-    return result_bars("Round trip, p99", rows, is_logarithmic=True)
+    return result_bars("Round-trip time, p99", rows, is_logarithmic=True)
 
 
 def headline(v: Mapping[str, float]) -> str:
@@ -108,7 +108,7 @@ EXPERIMENT = Experiment(
     question="Why does a small packet wait behind a neighbour’s bulk traffic inside the host?",
     source="He et al., Small is Better, sections 3.3 and 5.3, Tables 2 and 4",
     parameters=(
-        Parameter("pings", 10_000, "round trips measured per seed", low=100, high=50_000),
+        Parameter("pings", 10_000, "round-trip times measured per seed", low=100, high=50_000),
         Parameter("ping_ms", 10.0, "time between pings", unit="ms", low=0.1, high=100),
         Parameter("link_gbps", 1.0, "rate of the link", unit="Gb/s", low=0.1, high=400),
         Parameter(

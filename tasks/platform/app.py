@@ -90,12 +90,12 @@ app.conf.update(
     task_time_limit=3600,
     timezone="UTC",
     beat_schedule={
-        "take up shards of silent workers": _periodic("tasks.crawl.sweep", 5.0),
+        "resume shards of silent workers": _periodic("tasks.crawl.sweep", 5.0),
         # Units are sent twenty seconds before they begin, so a late step makes nothing late.
-        "take measurement campaigns a step further": _periodic("tasks.campaigns.sweep", 3.0),
-        "take up recommendations of silent workers": _periodic("tasks.advising.sweep", 20.0),
-        "take up audits of silent workers": _periodic("tasks.audits.sweep", 5.0),
-        "take up simulations of silent workers": _periodic("tasks.simulations.sweep", 10.0),
+        "advance measurement campaigns": _periodic("tasks.campaigns.sweep", 3.0),
+        "resume recommendations of silent workers": _periodic("tasks.advising.sweep", 20.0),
+        "resume audits of silent workers": _periodic("tasks.audits.sweep", 5.0),
+        "resume simulations of silent workers": _periodic("tasks.simulations.sweep", 10.0),
         "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
         "start what is due by a schedule": _periodic("tasks.schedules.tick", 60.0),
         "send alerts that are due": _periodic("tasks.schedules.deliver_due", 10.0),

@@ -53,7 +53,7 @@ def _check(data: Path, target: Path) -> None:
     if not target.parent.is_dir():
         raise BadInput(f"there is no folder {target.parent}")
     if target.is_relative_to(data):
-        raise BadInput(f"{target} lies in the data folder itself; name one elsewhere")
+        raise BadInput(f"{target} is in the data folder itself; name one elsewhere")
 
 
 def _copy(entry: Path, target: Path) -> None:

@@ -72,11 +72,13 @@ def load_checkpoint(output: Path, names: str, asked: list[str]) -> Checkpoint:
             f"there is no unfinished run of {output.name}; leave --resume out", field="resume"
         ) from error
     except (OSError, TypeError, ValueError) as error:
-        raise BadInput(f"cannot use {path}: {reason_of(error)}; delete it to begin anew") from error
+        raise BadInput(
+            f"cannot use {path}: {reason_of(error)}; delete it to start again"
+        ) from error
     if found.version != _VERSION or (found.names, found.asked) != (names, asked):
         raise BadInput(
             "the unfinished run asked other names or types; give the same list, --type and "
-            f"--subnet, or delete {path.name} to begin anew",
+            f"--subnet, or delete {path.name} to start again",
             field="resume",
         )
     return found
@@ -86,7 +88,7 @@ def refuse_unfinished(output: Path) -> None:
     """Raise ``BadInput`` if a run of this output can still go on, so that nothing is lost."""
     if state_path(output).exists():
         raise BadInput(
-            f"{output.name} belongs to an unfinished run; add --resume to go on with it, or delete "
-            f"{state_path(output).name} to begin anew",
+            f"{output.name} belongs to an unfinished run; add --resume to resume it, or delete "
+            f"{state_path(output).name} to start again",
             field="output",
         )

@@ -17,7 +17,7 @@ def infer(files: Mapping[str, Sequence[bytes]], options: Mapping[str, Any]) -> d
     rules = rules_from(options)
     given = observe(files["samples"], files["targets"], files["rtts"], files["zone_ids"])
     if not given.samples and not given.round_trips:
-        raise BadInput("give own instances (--samples), round trips (--rtts), or both")
+        raise BadInput("give own instances (--samples), round-trip times (--rtts), or both")
     return document(infer_zones(given, rules))
 
 

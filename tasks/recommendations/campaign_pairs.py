@@ -21,9 +21,9 @@ def campaign_pairs(campaign: Campaign, places: Mapping[str, Point]) -> Pairs:
     ``places`` names vantage points and regions that neither the store nor the list knows.
     """
     if campaign.synthetic:
-        raise BadInput(f"{campaign.slug} is synthetic; its round trips are no measurements")
+        raise BadInput(f"{campaign.slug} is synthetic; its round-trip times are not measured")
     if not selectors.has_table(campaign, _ROUNDS):
-        raise BadInput(f"{campaign.slug} has no round trips as yet")
+        raise BadInput(f"{campaign.slug} has no round-trip times yet")
     table = selectors.read_table(campaign, _ROUNDS, ["vantage", "region", "mean"])
     values: dict[tuple[str, str], list[float]] = {}
     columns = (table[name].to_pylist() for name in ("vantage", "region", "mean"))

@@ -130,7 +130,7 @@ def vary(
         raise BadInput("it is not answered yet")
     sizes = (row.result[name] for name in ("n_regions", "n_clients", "n_rounds"))
     if math.prod(sizes) > QUICK_CELLS:
-        raise BadInput("the samples are too many for this; send a recommendation of its own")
+        raise BadInput("the samples are too many for this; request a new recommendation")
     asked = json.dumps({**row.options, **options}, sort_keys=True, default=str)
     found: dict[str, Any] = _varied(row.token, asked, parts)
     return found

@@ -154,7 +154,7 @@ def _model(question: Question, clients: list[Client]) -> tuple[Model | None, str
     if not question.known.populations:
         return None, "no populations were brought"
     if question.objective.measure is not Measure.LATENCY:
-        return None, "only round trips are modelled"
+        return None, "only round-trip times are modelled"
     try:
         return fit(question.samples, clients, question.known.regions), ""
     except MissingData as error:

@@ -78,7 +78,7 @@ def fit_model(
         parts.append(pairs)
         inputs.append(_describe("campaign", slug, pairs))
     if not parts:
-        raise BadInput("name a file of round trips, or a campaign")
+        raise BadInput("name a file of round-trip times, or a campaign")
     model, accuracy = fit_paths(join_pairs(parts))
     about = {
         "kind": "paths",

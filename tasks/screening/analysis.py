@@ -205,8 +205,8 @@ def _describe_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
             "test_reason": str(error),
         }
     stated = {
-        "node": "Long tails belong to machines, for all of their callers",
-        "path": "Long tails belong to paths between machines, both ways alike",
+        "node": "Long tails follow machines, for all of their callers",
+        "path": "Long tails follow paths between machines, in both directions",
         "nothing": "Neither machines nor paths stand out",
     }[found.property_of]
     bad = [labels[at] for at in found.bad]

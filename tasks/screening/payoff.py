@@ -23,12 +23,12 @@ from screening.payoff.surfaces import (
 )
 from screening.statistics.histograms import Pairs, merge, spread_ms
 
-# The sequential model first: calls in turn to one node.
+# The sequential model first: sequential calls to one node.
 SHAPES = (1, *FAN_OUTS)
 PERCENTILES = (0.99, 0.999)
 SHARES = tuple(percent / 100 for percent in range(51))
 FACTORS = tuple(1 + step / 4 for step in range(17))
-# A request with more calls in turn takes longer to compute than a slider may.
+# A request with more sequential calls takes longer to compute than a slider may.
 MOST_CALLS, MOST_NODES = 40, 1000
 MEASURED_POINTS = 1 << 17
 # What a run of the agent takes; a provider may bill more.

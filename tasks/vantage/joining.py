@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("site", nargs="?", metavar="SITE", help="like https://nephoscope.example")
     parser.add_argument("token", nargs="?", metavar="TOKEN", help="from the invitation; works once")
     parser.add_argument(
-        "--folder", default="", help="where the identity lies (~/.nephoscope-vantage)"
+        "--folder", default="", help="where the identity is stored (~/.nephoscope-vantage)"
     )
     parser.add_argument("--join-only", action="store_true", help="do not start measuring")
     parser.add_argument("--plain", action="store_true", help="allow http to another machine")

@@ -15,8 +15,8 @@ from testbed.world.model import ALLOW, MISSING, SERVFAIL, SILENT, Name, World, Z
 
 NOT_IN_WORDLIST = "not in the word list"
 _FAULTS = {
-    SERVFAIL: "every question to the zone fails",
-    SILENT: "nobody answers for the zone",
+    SERVFAIL: "every query to the zone fails",
+    SILENT: "no server answers for the zone",
     MISSING: "the domain does not exist",
 }
 # The tables that are also given for all names, found or not.

@@ -199,12 +199,12 @@ HOSTILE = {
         422,
         "",
     ),
-    "a field twice": (b'{"schema": "x", ' + pack(report(77))[1:], {}, 422, "twice"),
+    "a field twice": (b'{"schema": "x", ' + pack(report(77))[1:], {}, 422, "repeated"),
     "a field twice inside": (
         pack(report(77)).replace(b'"host": {', b'"host": {"name": "other", ', 1),
         {},
         422,
-        "twice",
+        "repeated",
     ),
     "nested objects": (b'{"host":' * 50_000, {}, 422, ""),
     "HTML in a name": (

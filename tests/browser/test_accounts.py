@@ -32,20 +32,20 @@ def test_it_works(visit: Any, gallery: Gallery, width: int, theme: str) -> None:
     page = visit("/account/", width=width, theme=theme)
     assert "/sign-in/?next=" in page.url
     faults += check(page)
-    page.click("text=Make an account")
+    page.click("text=Create an account")
     say(page, username=name, password1="short", password2="other")
     assert "too short" in page.text_content("main")
     faults += check(page)
     say(page, username=name, password1=WORD, password2=WORD)
     page.wait_for_url("**/account/")
     page.fill("#id_name", "nightly export")
-    page.click("text=Make a token")
+    page.click("text=Create a token")
     secret = page.text_content("#secret")
     assert re.fullmatch(r"neph_[\w-]{43}", secret)
     faults += check(page)
     page.goto(gallery.at("/account/"))
     assert secret not in page.content()
-    page.click("text=Revoke")
+    page.click("button:has-text('Revoke')")
     assert "revoked and no longer valid" in page.text_content("main")
     page.click("main >> text=Sign out")
     page.click("main button >> text=Sign out")
@@ -59,7 +59,7 @@ def come_back(page: Any, gallery: Gallery, name: str) -> None:
     """Sign in again, after a slip."""
     page.goto(gallery.at("/sign-in/"))
     say(page, username=name, password="wrong")
-    assert "do not belong together" in page.text_content("main")
+    assert "name or the password is wrong" in page.text_content("main")
     say(page, username=name.upper(), password=WORD)
     page.wait_for_url("**/account/")
 
@@ -75,8 +75,8 @@ def test_a_survey_is_shared_by_keyboard_and_without_script(visit: Any, gallery: 
     address = page.url
     assert visit("/surveys/").content().count("Between us") == 0
     page.click(".tabs >> text=Sharing")
-    assert "You alone see this survey" in page.text_content("h1")
-    page.focus("text=Make a link")
+    assert "Only you can see this survey" in page.text_content("h1")
+    page.focus("text=Create a link")
     page.keyboard.press("Enter")
     link = page.get_attribute("main table a", "href")
     other = visit("/about/")
@@ -84,7 +84,7 @@ def test_a_survey_is_shared_by_keyboard_and_without_script(visit: Any, gallery: 
     assert other.goto(link).status == 200
     assert "Shared with you" in other.text_content(".survey-bar")
     assert "Cancel the survey" not in other.content()
-    page.click("text=Take back")
+    page.click("button:has-text('Revoke')")
     assert other.goto(link).status == 404
     page.click("text=Publish it")
     assert "Everyone" in page.text_content("h1")
@@ -102,8 +102,8 @@ def test_a_campaign_is_shared_read_and_taken_back(
     page.wait_for_url("**/wide-area/between-us-*/")
     address = page.url
     page.click(".tabs >> text=Sharing")
-    assert "You alone see this campaign" in page.text_content("h1")
-    page.click("text=Make a link")
+    assert "Only you can see this campaign" in page.text_content("h1")
+    page.click("text=Create a link")
     faults = check(page)
     link = page.get_attribute("main table a", "href")
     other = visit("/about/", width=width, theme=theme)
@@ -116,14 +116,14 @@ def test_a_campaign_is_shared_read_and_taken_back(
     page.goto(gallery.at("/account/"))
     assert "Your campaigns (1)" in page.text_content("main")
     faults += check(page)
-    page.click("text=Take back")
+    page.click("button:has-text('Revoke')")
     assert other.reload().status == 404
     page.goto(f"{address}sharing/")
     page.click("text=Delete this campaign")
     assert "Delete this campaign?" in page.text_content("h1")
     faults += check(page)
     page.click("text=Keep it")
-    assert "You alone see this campaign" in page.text_content("h1")
+    assert "Only you can see this campaign" in page.text_content("h1")
     assert not faults, "\n".join(faults)
 
 

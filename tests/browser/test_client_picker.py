@@ -34,4 +34,4 @@ def test_without_script_the_text_area_is_all_there_is(visit: Any) -> None:
     assert not page.locator("[data-client-picker]").is_visible()
     page.fill("#id_audience", "DE 40\nJP/Tokyo 2")
     page.get_by_role("button", name="Find the best regions").click()
-    assert page.get_by_role("heading", name="What is measured, what is modelled").is_visible()
+    assert page.get_by_role("heading", name="Measured and modelled shares").is_visible()

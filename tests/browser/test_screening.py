@@ -171,7 +171,7 @@ def test_without_script_a_pool_reads(own, site):
 
 def test_an_order_survives_what_arrives(own, site, tmp_path):
     page = own(f"/screening/pools/{site.keys['one']}/settings/")
-    page.click("text=Make a token")
+    page.click("text=Create a token")
     token = page.inner_text(".secret code")
     for name in ("aardvark", "zebra"):
         words = ["--name", name, "--cpu", str(min(os.sched_getaffinity(0))), "--seconds", "1"]

@@ -158,7 +158,7 @@ def test_a_question_to_a_network_is_followed_and_announced(chromium: Any, galler
     page.fill("main [name=password]", campaign_cast.PASSWORD)
     page.click("main form button[type=submit]")
     page.goto(gallery.at(f"/vantage-points/enlist/{path.stem}/"))
-    assert "is being asked" in page.text_content("h1")
+    assert "is being queried" in page.text_content("h1")
     place = {
         "name": "globalping-no-oslo-1",
         "city": "Oslo",
@@ -178,7 +178,7 @@ def test_a_question_to_a_network_is_followed_and_announced(chromium: Any, galler
     assert page.text_content("[data-announce]") == "Globalping has 1 place"
     assert "9 of 10 free tests are left" in page.text_content("main")
     assert not find_violations(page, read_axe())
-    page.click("text=Enlist those with a mark")
+    page.click("text=Add the selected probes")
     page.wait_for_url("**source=globalping**")
     expect_count(page.locator(".atlas__map a[data-end='globalping-no-oslo-1']"), 1)
     page.goto(gallery.at("/wide-area/new/"))

@@ -1,4 +1,4 @@
-"""``manage.py enumerate`` in a process of its own, against worlds whose truth is known."""
+"""``manage.py enumerate`` in a process of its own, against worlds with a known truth."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The main job from domain list to report, against a world whose truth is known."""
+"""The main job from domain list to report, against a world with a known truth."""
 
 import csv
 import json

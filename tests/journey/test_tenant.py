@@ -215,7 +215,7 @@ def test_all_that_is_hers_comes_along(ada):
     back = ada.page.url
     ada.open("/account/")
     with ada.page.expect_download() as sent:
-        ada.page.click("text=Download all of it")
+        ada.page.click("text=Download everything")
     with zipfile.ZipFile(sent.value.path()) as archive:
         assert archive.testzip() is None
         kinds = {name.split("/")[0] for name in archive.namelist()}
@@ -254,7 +254,7 @@ def test_others_see_nothing_until_it_is_shared_and_then_only_read(ada, person):
             assert window.page.request.get(window.url + path).status == 404, path
     eve.open("/recommendations/")
     assert "Ada" not in eve.page.inner_text("main")
-    ada.page.click("text=Make a link that only reads")
+    ada.page.click("text=Create a link that only reads")
     ada.page.wait_for_load_state()
     link = ada.page.locator("a[href*='/recommendations/shared/']").get_attribute("href")
     link = link.removeprefix(ada.url)
@@ -268,7 +268,7 @@ def test_others_see_nothing_until_it_is_shared_and_then_only_read(ada, person):
     assert nobody.faults == []
     # The address of the recommendation opens for nobody else, shared or not.
     assert nobody.page.request.get(nobody.url + address).status == 404
-    ada.page.click("text=Take the link back")
+    ada.page.click("text=Revoke the link")
     ada.page.wait_for_load_state()
     assert nobody.page.request.get(nobody.url + link).status == 404
 
@@ -278,5 +278,5 @@ def test_it_reads_without_script(ada, person):
     window.open(ada.page.url.split("?")[0].removeprefix(ada.url) + "?k=2&survive_loss=1")
     text = window.page.inner_text("main")
     assert "The best set of each size" in text
-    assert "What if it fails" in text
+    assert "Failures" in text
     assert window.page.locator("[data-part=sets] tr[aria-current] th").inner_text() == "2"

@@ -96,7 +96,7 @@ def test_closed_sign_up_makes_nothing(settings: Any) -> None:
         answer = getattr(Client(), method)("/sign-up/", {"username": "carl", "password1": WORD})
         assert answer.status_code == 403
         assert "by invitation" in answer.content.decode()
-    assert "Make an account" not in Client().get("/sign-in/").content.decode()
+    assert "Create an account" not in Client().get("/sign-in/").content.decode()
     assert not get_user_model().objects.exists()
 
 

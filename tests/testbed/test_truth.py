@@ -20,8 +20,8 @@ def test_it_works():
         "findable": 43,
         "cloud": 30,
         "hidden": {
-            "every question to the zone fails": 2,
-            "nobody answers for the zone": 1,
+            "every query to the zone fails": 2,
+            "no server answers for the zone": 1,
             "not in the word list": 1,
         },
         "all_cloud": 34,

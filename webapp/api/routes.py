@@ -45,7 +45,8 @@ router = Router()
 api = DescribedAPI(
     title="Nephoscope",
     version="1",
-    description="Where in the cloud the web lives. Errors are problem details (RFC 9457).",
+    description="Measurements of where domains are hosted in the cloud. Errors are problem "
+    "details (RFC 9457).",
     docs=DocsWithProblems(),
     docs_url="/docs",
     urls_namespace="api-v1",
@@ -168,7 +169,7 @@ def cancel_survey(request: HttpRequest, slug: str) -> Any:
     """Cancel a survey; stored results are kept."""
     survey = Survey.objects.get(pk=_known(request, slug).id)
     if not may_change(request.user, survey):
-        raise HttpError(403, "only who made this survey may stop it")
+        raise HttpError(403, "only the owner of this survey may stop it")
     services.cancel(survey)
     return survey_json(_known(request, slug))
 

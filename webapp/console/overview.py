@@ -3,13 +3,13 @@
 from core.release import VERSION
 
 SUBJECTS: dict[str, dict[str, str]] = {
-    "Where domains live": {
+    "Where domains are hosted": {
         "survey": "domain list to report: names, places, tables",
         "resolve": "many names to their records, fast",
         "enumerate": "domains to their subdomains",
         "audit": "a policy applied to domains: findings, and a code for pipelines",
         "study": "bring zones and customers to a survey, compare it, study records",
-        "zones": "zones of addresses, from own instances and round trips",
+        "zones": "zones of addresses, from own instances and round-trip times",
         "packets": "traffic logs and captures, by cloud and domain",
     },
     "What addresses are": {
@@ -26,7 +26,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
     },
     "Which machines are good": {
         "screening": "verdicts on machines, pools and their pay-off",
-        "simulate": "experiments inside the data centre, beside published figures",
+        "simulate": "experiments inside the data centre, compared with published figures",
     },
     "Where the truth is known": {
         "testbed": "an emulated Internet on loopback",
@@ -36,7 +36,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
     "The installation": {
         "run": "serve the site with everything it needs on this machine",
         "account": "accounts of people",
-        "backup": "a copy of all data, made while everything runs",
+        "backup": "a copy of all data, without stopping the site",
         "migrate": "bring the database up to date (PostgreSQL; SQLite does it itself)",
     },
 }

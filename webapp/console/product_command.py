@@ -156,7 +156,7 @@ def add_resolving(parser: CommandParser) -> None:
         help="ask this one; may be repeated; default the system's",
     )
     parser.add_argument("--rate", type=float, metavar="N", help="queries per second and server")
-    parser.add_argument("--window", type=int, metavar="N", help="questions in flight")
+    parser.add_argument("--window", type=int, metavar="N", help="queries in flight")
     parser.add_argument("--retries", type=int, metavar="N", help="further tries, default 3")
     parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one try")
 

@@ -32,7 +32,7 @@ class PackageCommand(ProductCommand):
         packed = actions.add_parser("export", help="write the raw data of a survey as one file")
         packed.add_argument("survey", metavar="NAME")
         packed.add_argument("-o", "--output", type=Path, metavar="PACKAGE", required=True)
-        again = actions.add_parser("rebuild", help="store a package, compute its report anew")
+        again = actions.add_parser("rebuild", help="store a package, compute its report again")
         again.add_argument("package", type=input_file, metavar="PACKAGE")
         again.add_argument("--slug", default="", metavar="NAME", help="default the package's")
         again.add_argument("--owner", metavar="ACCOUNT", help="private to it; else public")

@@ -96,7 +96,7 @@ def read_pairs(path: Path, *, scale: float = 1.0) -> pa.Table:
     with read_errors_as_bad_input(path), open_text(path) as stream:
         rows = [row for n, line in enumerate(stream, 1) if (row := _pair(n, line, scale))]
     if not rows:
-        raise BadInput(f"{path.name} holds no pairs: give source, destination and round trip")
+        raise BadInput(f"{path.name} holds no pairs: give source, destination and round-trip time")
     return table_of("samples", rows)
 
 
@@ -105,13 +105,13 @@ def _pair(number: int, line: str, scale: float) -> dict[str, Any] | None:
     if not words or words[0].startswith("#") or words[0] == "node":
         return None
     if len(words) != 3:
-        raise BadInput("source, destination and round trip are needed", line=number)
+        raise BadInput("source, destination and round-trip time are needed", line=number)
     try:
         value = parse_rtt_ms(float(words[2]) * scale, least=-MAX_RTT_MS)
     except ValueError as error:
         if number == 1:
             return None  # a heading
-        raise BadInput(f"{words[2]!r} is no round trip", line=number) from error
+        raise BadInput(f"{words[2]!r} is not a round-trip time", line=number) from error
     is_self = words[0] == words[1]
     return None if is_self else pair_row(words[0], words[1], value if value and value > 0 else None)
 
@@ -187,7 +187,7 @@ def parse_rtt_ms(value: Any, least: float = 0.0) -> float | None:
         return None
     found = float(value)
     if not least <= found <= MAX_RTT_MS:
-        raise ValueError(f"{value!r} is no round trip")
+        raise ValueError(f"{value!r} is not a round-trip time")
     return found
 
 

@@ -25,20 +25,18 @@ def _value(value: float, unit: str) -> str:
 def _regions(
     unit: str, better: Callable[..., Any], worse: Callable[..., Any]
 ) -> Callable[[Rows], str]:
-    word = "away" if unit == "ms" else "in the mean"
-
     def write(rows: Rows) -> str:
         known = [r for r in rows if r["vantage_mean"] is not None]
         if not known:
             return f"None of {len(rows)} regions gave a value"
         best = better(known, key=lambda r: r["vantage_mean"])
         if len(known) == 1:
-            return f"{best['region']} is {_value(best['vantage_mean'], unit)} {word}"
+            return f"{best['region']} has a mean of {_value(best['vantage_mean'], unit)}"
         worst = worse(known, key=lambda r: r["vantage_mean"])
         return (
             f"{best['region']} is the best single region: {_value(best['vantage_mean'], unit)} "
-            f"{word} over all vantage points, against {_value(worst['vantage_mean'], unit)} for "
-            f"{worst['region']}"
+            f"on average over all vantage points, against {_value(worst['vantage_mean'], unit)} "
+            f"for {worst['region']}"
         )
 
     return write
@@ -47,14 +45,14 @@ def _regions(
 def _choice(rows: Rows) -> str:
     row = rows[0]
     if row.get("differs_mean") is None:
-        return "No vantage point heard enough to choose a region"
+        return "No vantage point has enough values to choose a region"
     always, known = row["never_differs"], row["vantages"] - row["without_choice"]
     if always == known:
         who = "the vantage point" if known == 1 else f"all {known} vantage points"
         return f"For {who}, the usual region was the best in every round"
     return (
-        f"In {percent(row['differs_mean'])} of rounds another region than the usual one was "
-        f"the best; for {always} of {known} vantage points it never was"
+        f"In {percent(row['differs_mean'])} of rounds the usual region was not the best; "
+        f"for {always} of {known} vantage points it always was"
     )
 
 
@@ -63,7 +61,7 @@ def _zones(rows: Rows) -> str:
     middle = sorted(r["relative"] for r in rows)[len(rows) // 2]
     return (
         f"Zones of one region differ by {percent(middle)} in the median; "
-        f"{len(clear)} of {len(rows)} pairs differ by more than chance"
+        f"{len(clear)} of {len(rows)} pairs differ significantly"
     )
 
 

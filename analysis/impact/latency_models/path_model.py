@@ -105,7 +105,7 @@ def fit_paths(pairs: Pairs) -> tuple[PathModel, Accuracy]:
     if n_sources < MIN_SOURCES or n_pairs < MIN_PAIRS:
         raise MissingData(
             f"a model of paths needs {MIN_SOURCES} sources and {MIN_PAIRS} pairs with places and "
-            f"round trips; there are {n_sources} and {n_pairs}"
+            f"round-trip times; there are {n_sources} and {n_pairs}"
         )
     held = _predict_held(placed, np.arange(n_sources) % FOLDS)
     lengths = min(held, key=lambda one: _loss(held[one], placed.rtt_ms))

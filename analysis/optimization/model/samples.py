@@ -20,7 +20,7 @@ Row = tuple[str, str, str, float | None]
 class Samples:
     """Values (n_regions, n_clients, n_rounds), NaN where missing, and weights (n_clients,).
 
-    Raise BadInput if shapes disagree, a name stands twice, or a value or weight cannot be used.
+    Raise BadInput if shapes disagree, a name is listed twice, or a value or weight cannot be used.
     """
 
     regions: tuple[str, ...]

@@ -131,7 +131,7 @@ def _check_set(samples: Samples, answer: Recommendation, c: Constraints) -> list
         "a provider is not allowed": not c.providers or set(kinds) <= c.providers,
         "a provider has too many": c.per_provider is None
         or all(kinds.count(kind) <= c.per_provider for kind in kinds),
-        "a region lies elsewhere": not homes
+        "a region is outside the allowed places": not homes
         or all(homes & {f.country, f.continent} for f in facts),
         "a region has too few zones": c.min_zones is None
         or all((f.zones or 0) >= c.min_zones for f in facts),

@@ -72,7 +72,7 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
     counts = count_entries(require_entries(entries), tags=n_tags)
     if as_of is None:
         raise BadInput(
-            "Azure's files carry no date; give --as-of (it stands in the file's name)",
+            "Azure's files carry no date; give --as-of (the file's name has it)",
             field="as-of",
         )
     doubt = "" if variant in _CLOUDS else f"{variant!r} is no cloud of Azure's that is known"

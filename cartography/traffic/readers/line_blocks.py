@@ -72,7 +72,7 @@ class Source:
         except CutStream:
             self.damage = "the gzip ends early; what it holds was read"
         except DamagedStream:
-            self.damage = "the gzip is broken; what stands before that was read"
+            self.damage = "the gzip is broken; the part before it was read"
 
     def blocks(self) -> Iterator[Block]:
         """Whole lines, about eight megabytes at a time; lines that are too long are counted."""

@@ -41,13 +41,13 @@ _COUNTERS = (
     "stages",
 )
 _ROW_IS = {
-    "lookups": "a DNS question with its answer or failure",
-    "domains": "a domain with counts of its questions",
+    "lookups": "a DNS query with its answer or failure",
+    "domains": "a domain with counts of its queries",
     "placements": "a name and address with provider and region",
     "fronts": "a name with a pattern of its front end",
     "servers": "a name server and address of a domain",
-    "vantage_lookups": "a question asked again from a vantage point",
-    "audit_lookups": "a question for CAA, DS or MX",
+    "vantage_lookups": "a query repeated from a vantage point",
+    "audit_lookups": "a query for CAA, DS or MX",
     "zones": "an address with its availability zone",
     "customers": "a domain and a country of its customers",
 }

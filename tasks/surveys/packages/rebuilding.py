@@ -1,4 +1,4 @@
-"""Rebuild a survey from its package: check every file, compute the report anew, compare it.
+"""Rebuild a survey from its package: check every file, compute the report again, compare it.
 
 Everything is checked and computed in a folder beside the lake; the survey is stored by one
 transaction afterwards, so that a package that is refused leaves nothing behind.

@@ -32,7 +32,7 @@ def crowd(n: int, *, wide: int = 0) -> Domain:
 def test_it_works(tables_of):
     tables = tables_of(crowd(200, wide=6))
     assert headline("region-counts", tables) == (
-        "97.0 % of Amazon-hosted subdomains live in a single region"
+        "97.0 % of Amazon-hosted subdomains are in a single region"
     )
     assert headline("instance-counts", tables) == (
         "97.0 % of subdomains on virtual machines answer from a single address"
@@ -43,10 +43,10 @@ EXPECTED = {
     "providers": "10 of the 13 cloud-using subdomains use Amazon",
     "patterns": "4 of the 10 Amazon-hosted subdomains answer directly from virtual machines",
     "regions": "8 of the 10 Amazon-hosted subdomains are in us-east-1",
-    "region-counts": "8 of the 9 Amazon-hosted subdomains live in a single region",
+    "region-counts": "8 of the 9 Amazon-hosted subdomains are in a single region",
     "domain-region-means": "1 of the 2 domains on Amazon keeps every subdomain in one region",
     "instance-counts": "3 of the 4 subdomains on virtual machines answer from a single address",
-    "name-servers": ("1 of the 5 name servers of cloud-using domains is outside every known cloud"),
+    "name-servers": ("1 of the 5 name servers of cloud-using domains is not in any known cloud"),
     "name-server-counts": "3 of the 13 cloud-using subdomains rely on three to ten name servers",
     "top-domains": (
         "blog.example, ranked 2, is the best-ranked domain on Amazon, with 5 of its 6 "
@@ -95,7 +95,7 @@ def test_every_table_has_a_headline(cast_tables, spec):
     [
         (12, "No cloud-using subdomain was found among 12 domains"),
         (1, "No cloud-using subdomain was found in the only domain asked"),
-        (0, "No domain was asked"),
+        (0, "No domain was surveyed"),
         (None, "No cloud-using subdomain was found among these domains"),
         (12_345, "No cloud-using subdomain was found among 12,345 domains"),
     ],
@@ -115,7 +115,7 @@ def test_one_name_is_told_in_the_singular(tables_of):
         "The only cloud-using subdomain uses Amazon",
         "The only Amazon-hosted subdomain answers directly from a virtual machine",
         "The only Amazon-hosted subdomain is in us-east-1",
-        "The only Amazon-hosted subdomain lives in a single region",
+        "The only Amazon-hosted subdomain is in a single region",
         "The only domain on Amazon keeps every subdomain in one region",
         "The only subdomain on virtual machines answers from a single address",
         "No name server of the cloud-using domains is known",
@@ -193,7 +193,7 @@ def test_the_front_door_has_three(tables_of):
         ("regions", "100.0 %"),
         ("patterns", "100.0 %"),
     ]
-    assert found[0].text == "of Amazon-hosted subdomains live in a single region."
+    assert found[0].text == "of Amazon-hosted subdomains are in a single region."
     assert found[1].text == (
         "of Amazon-hosted subdomains are in us-east-1. "
         "194 of them have no other region to fall back on."
@@ -203,7 +203,7 @@ def test_the_front_door_has_three(tables_of):
 def test_the_front_door_of_a_small_survey(cast_tables):
     found = front_findings(cast_tables)
     assert [f.value for f in found] == ["8 of 9", "8 of 10", "4 of 10"]
-    assert found[0].text == "Amazon-hosted subdomains live in a single region."
+    assert found[0].text == "Amazon-hosted subdomains are in a single region."
 
 
 def test_the_front_door_is_empty_where_nothing_was_found(empty_tables):

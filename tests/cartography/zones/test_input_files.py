@@ -64,9 +64,9 @@ def test_regions_of_round_trips_and_targets_may_be_left_out():
         (0, b"[1]", "entry 1 is no object"),
         (0, b'{"region": "us-east-1"\n', "this is not JSON"),
         (1, b"region,target,internal\nr,t,10.0.0.1\nr,t,10.0.0.2\n", "two internal addresses"),
-        (2, b"target,zone,rtt_ms\nt,a,fast\n", "line 2: 'fast' is no round trip"),
-        (2, b"target,zone,rtt_ms\nt,a,-1\n", "line 2: '-1' is no round trip"),
-        (2, b"target,zone,rtt_ms\nt,a,nan\n", "line 2: 'nan' is no round trip"),
+        (2, b"target,zone,rtt_ms\nt,a,fast\n", "line 2: 'fast' is not a round-trip time"),
+        (2, b"target,zone,rtt_ms\nt,a,-1\n", "line 2: '-1' is not a round-trip time"),
+        (2, b"target,zone,rtt_ms\nt,a,nan\n", "line 2: 'nan' is not a round-trip time"),
         (3, b"region,account,zone,zone_id\nr,me,a,x\nr,me,a,y\n", "two zone IDs"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A server that cannot keep up: fewer questions in flight, few sent twice, and no name lost."""
+"""A server that cannot keep up: fewer queries in flight, few sent twice, and no name lost."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Verdicts on candidates, held against wildcards of every kind whose truth is known."""
+"""Verdicts on candidates, held against wildcards of every kind with a known truth."""
 
 import random
 import zlib

@@ -82,9 +82,9 @@ def test_one_region_of_the_best_sets_is_the_overview_to_the_digit(campaign, db, 
 
     shown = said.amount("latency", best["vantage_mean"])
     assert f"1\t{shown}\t{first['regions']}\t" in text_of(client, "/wide-area/holed/best-sets/")
-    headline = f"{first['regions']} is the best single region: {shown} away"
+    headline = f"{first['regions']} is the best single region: {shown} on average"
     assert headline in text_of(client, "/wide-area/holed/").replace("\t", "")
-    assert f"{first['regions']}\tis {shown} away" in text_of(
+    assert f"{first['regions']}\thas a round-trip time of {shown}" in text_of(
         client, f"/wide-area/holed/regions/{first['regions']}/"
     )
 

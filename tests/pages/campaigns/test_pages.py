@@ -191,7 +191,7 @@ def test_raw_samples_and_routes_are_one_click_away(get):
     one = get(f"{pair}samples/?round=3")
     assert "in round 3" in one
     routes = get(f"{pair}routes/")
-    assert "different ways in 30 traceroutes" in routes
+    assert "different paths in 30 traceroutes" in routes
     # One end at a time, the first one where none is named; each has its own usual way.
     ends = re.findall(r'<a href="([^"]+)"( aria-current="true")?><bdi>(us-west-2.)</bdi>', routes)
     assert [(name, bool(here)) for _, here, name in ends] == [
@@ -206,7 +206,7 @@ def test_raw_samples_and_routes_are_one_click_away(get):
     assert "AS16509 aws us-west-2&nbsp;·&nbsp;US" in routes
     assert re.search(r"AS42000010\d\d Synthetic network&nbsp;·&nbsp;US", routes)
     assert '<span class="hop__other">not on A</span>' in routes
-    assert re.search(r"way changed in \d+ of 27 cases, and the networks on it in \d+", routes)
+    assert re.search(r"path changed in \d+ of 27 cases, and the networks on it in \d+", routes)
 
 
 @pytest.mark.parametrize(

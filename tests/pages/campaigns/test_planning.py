@@ -128,7 +128,7 @@ def test_buttons_do_what_they_say_for_whoever_may(client, anna):
     assert client.post("/wide-area/mine/do/stop/").status_code == 404
     Campaign.objects.update(owner=None)
     assert client.post("/wide-area/mine/do/stop/").status_code == 403
-    assert "Stop for good" not in text(client.get("/wide-area/mine/progress/"))
+    assert "Stop permanently" not in text(client.get("/wide-area/mine/progress/"))
 
 
 def test_the_plan_says_what_may_be_spent_at_public_networks(client, anna, settings):
@@ -144,9 +144,9 @@ def test_the_plan_says_what_may_be_spent_at_public_networks(client, anna, settin
         }
         plan = text(client.post("/wide-area/new/", {"targets": CSV, **asked}))
         assert "the account has 70, and spends 12 a day" in plan
-        assert "RIPE Atlas may not do all of it" in plan
+        assert "RIPE Atlas may not complete this plan" in plan
         assert "free tests are left this hour, and 9,000 credits" in plan
-        assert "Globalping may not do all of it" not in plan
+        assert "Globalping may not complete this plan" not in plan
     # A network that does not answer costs the plan nothing but this line.
     plan = text(client.post("/wide-area/new/", {"targets": CSV, **asked}))
     assert plan.count("what may be spent cannot be told now") == 2

@@ -101,7 +101,7 @@ def test_a_deployment_stands_beside_the_best():
     audience = {"audience": "DE 1", "current": "aws/us-east-1"}
     reply = Client().post("/recommendations/clients/", audience)
     text = Client().get(reply["Location"]).content.decode()
-    assert "cuts your clients’ round trip by" in text
+    assert "cuts your clients’ round-trip time by" in text
     assert '<b class="mono code">' in text
 
 
@@ -199,7 +199,7 @@ def test_a_link_reads_until_it_is_taken_back():
     link = f"/recommendations/shared/{share_links.secret_of(row)}/"
     shown = nobody.get(link)
     assert shown["Referrer-Policy"] == "no-referrer"
-    assert "Solve again" not in shown.content.decode()
+    assert "Compute again" not in shown.content.decode()
     assert row.token not in shown.content.decode()
     assert nobody.get(f"{link}sets.csv").content.decode().startswith("k,value")
     assert nobody.get(f"{link}answer.json").json()["results"]
@@ -370,7 +370,7 @@ def test_what_serves_after_a_loss_is_a_control():
     }
     kept = controls({"after_loss_ms": 150.0, "after_loss_share": 0.02}, [])
     assert kept.after_loss_ms == "150"
-    assert [c.label for c in kept.after_loss_share if c.is_on] == ["98 of 100"]
+    assert [c.label for c in kept.after_loss_share if c.is_on] == ["98 %"]
 
 
 def audience_file(data, name="clients.csv", **more):

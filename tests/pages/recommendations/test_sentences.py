@@ -39,7 +39,7 @@ def test_a_gain_beyond_the_interval_is_told_as_one():
     found = told(4, 28.2, (25.2, 29.9), 9, 30.6)
     assert found == "Four regions beat your nine: 28.2\u202fms instead of 30.6\u202fms"
     assert told(4, 20.0, (18.0, 22.0), 2, 40.0) == (
-        "Four regions cut your clients’ round trip by 50.0\u202f%"
+        "Four regions cut your clients’ round-trip time by 50.0\u202f%"
     )
     assert told(2, 50.0, (45.0, 55.0), 4, 40.0) == (
         "Two regions cost your clients 25.0\u202f% more time than now"

@@ -57,10 +57,10 @@ def test_a_schedule_is_made_paused_resumed_run_and_deleted(client, anna):
         row.refresh_from_db()
         assert (row.is_active, row.next_due is not None) == (is_active, is_active)
     assert client.post(f"/schedules/{row.slug}/run/").status_code == 302
-    assert "begins within a minute" in page(client, f"/schedules/{row.slug}/")
+    assert "starts within a minute" in page(client, f"/schedules/{row.slug}/")
     again = client.post(f"/schedules/{row.slug}/run/")
     assert again.status_code == 409
-    assert "under way already" in again.content.decode()
+    assert "in progress already" in again.content.decode()
     client.post(f"/schedules/{row.slug}/delete/")
     assert not Schedule.objects.exists()
 
@@ -102,7 +102,7 @@ def test_what_is_wrong_is_said_beside_its_field(client, changed, words):
 
 @pytest.mark.parametrize("kind", ["survey", "campaign", "audit"])
 def test_the_form_of_each_kind(client, kind):
-    assert "Make the schedule" in page(client, f"/schedules/new/?kind={kind}")
+    assert "Create the schedule" in page(client, f"/schedules/new/?kind={kind}")
 
 
 def test_an_audit_of_pasted_domains_recurs(client):

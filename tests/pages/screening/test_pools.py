@@ -265,7 +265,7 @@ def test_every_page_of_every_pool_is_there(owner, filled, name):
 def test_the_heat_map_blames_machines(owner, filled):
     page = show(owner, filled.twenty, "heat/")
     text = page.content.decode()
-    assert "Long tails belong to machines" in text
+    assert "Long tails follow machines" in text
     slow = {name for _, name, is_bad in page.context["heads"] if is_bad}
     assert slow == {f"ip-10-0-0-{7 * at}" for at in range(5)}
     assert page.context["rows"][0][3][0] == (None, 0, True)
@@ -320,7 +320,7 @@ def test_a_calibrated_mark_is_used(owner, filled):
     celery_tasks.analyse(filled.twenty.id)
     text = show(owner, filled.twenty, "calibrate/").content.decode()
     assert "A mark of" in text
-    assert "Judge this pool by" in text
+    assert "Use LOW" in text
     owner.post(f"/screening/pools/{filled.twenty.key}/calibrate/use/")
     row = selectors.find_pool(filled_owner(filled), filled.twenty.key)
     assert row.low == row.findings["calibration"]["chosen"]["low"]
@@ -335,11 +335,11 @@ def test_logs_of_other_tools_stand_beside(owner, filled):
     file = SimpleUploadedFile("mine <i>.txt", CYCLICTEST.encode())
     assert owner.post(f"{url}add/", {"log": file}).status_code == 302
     text = owner.get(url).content.decode()
-    assert "1 log of other tools beside 1 measured machine" in text
+    assert "1 log of other tools and 1 measured machine" in text
     assert "mine &lt;i&gt;.txt" in text
     assert "12,000" in text
     beside = show(owner, filled.one).content.decode()
-    assert "what other tools saw" in beside
+    assert "Series of other tools" in beside
     assert beside.index("single") < beside.index("mine &lt;i&gt;.txt")
     file.seek(0)
     again = owner.post(f"{url}add/", {"log": file})

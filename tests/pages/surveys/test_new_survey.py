@@ -27,7 +27,7 @@ def test_it_works(client: Client, db: Any) -> None:
     text = plan(client, name="Mine")
     assert "2 domains, about" in text
     assert "1 line left out" in text
-    assert "each zone with a wildcard takes about 400 questions" in text
+    assert "each zone with a wildcard needs about 400 queries" in text
     sent = {k: hidden(text, k) for k in ("draft", "name", "once")}
     answer = client.post(RUN, sent)
     survey = Survey.objects.get()

@@ -77,7 +77,7 @@ def test_without_sizes_there_are_no_bytes(client: Client, store: Any) -> None:
     store(sized=False)
     text = client.get("/traffic/spring/").content.decode()
     assert "Share of bytes" not in text
-    assert "No log of this capture tells sizes" in text
+    assert "No log of this capture has sizes" in text
 
 
 def test_the_api_gives_the_same_table(client: Client, store: Any) -> None:

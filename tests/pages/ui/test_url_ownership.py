@@ -82,7 +82,7 @@ def test_a_first_survey_under_way_is_offered_at_the_front(client: Client, db: An
 def test_a_report_that_is_not_ready_says_so(client: Client, db: Any) -> None:
     answer = client.get(f"/s/{cast.running().slug}/reports/regions/")
     assert answer.status_code == 202
-    assert "not there yet" in answer.content.decode()
+    assert "not ready yet" in answer.content.decode()
 
 
 @pytest.mark.parametrize("page", ["map/", "domains/", "reports/regions/", ""])
@@ -135,4 +135,4 @@ def test_an_ended_survey_says_what_was_kept(
 ) -> None:
     text = client.get(f"/s/{everyone[state].slug}/").content.decode()
     assert "kept" in text
-    assert "send the list again" in text.lower()
+    assert "submit the list again" in text.lower()

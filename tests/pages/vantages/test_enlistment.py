@@ -68,10 +68,10 @@ def test_the_page_asks_nobody_itself_and_shows_what_a_worker_heard(
     assert network.asked == []
     worker(address)
     page = text(operator, address)
-    # What may be spent is asked for first, and stands above what was found.
+    # Credits is asked for first, and stands above what was found.
     assert [path for _, path in network.asked] == ["/v1/limits", "/v1/probes"]
     assert "487 of 500 free tests are left this hour, and 9,000 credits" in page
-    assert page.index("What may be spent") < page.index("globalping-jp-tokyo-3320")
+    assert page.index("Credits") < page.index("globalping-jp-tokyo-3320")
     assert re.search(r"<h1>\s*Globalping has 4 places\s*</h1>", page)
     assert not VantagePoint.objects.exists()
 
@@ -81,10 +81,10 @@ def test_while_it_is_asked_the_page_says_so_and_comes_back_without_a_script(
 ) -> None:
     address = ask(operator)
     told = search.network_search.load(address.rstrip("/").rpartition("/")[2])
-    for state, words in (("waiting", "A worker takes"), ("asking", "First what may be spent")):
+    for state, words in (("waiting", "A worker starts"), ("asking", "First credits")):
         search.network_search.save({**told, "state": state, "error": ""})
         page = text(operator, address)
-        assert "Globalping is being asked" in page
+        assert "Globalping is being queried" in page
         assert words in page
         assert 'http-equiv="refresh"' in page
         assert operator.post(address, {"places": ["x"]}).status_code == 422
@@ -98,7 +98,7 @@ def test_those_with_a_mark_stand_in_list_and_map_and_may_be_chosen(
     chosen = ["globalping-jp-tokyo-3320", "globalping-de-berlin-3320"]
     answer = operator.post(address, {"places": [*chosen, "globalping-xx-not-found-1"]})
     page = text(operator, answer["Location"])
-    assert "2 places may now be chosen" in page
+    assert "2 places can now be selected" in page
     assert page.count("?source=globalping&amp;enlisted=2&amp;point=globalping-jp-tokyo-3320") == 2
     assert commands.working_vantages() == sorted(chosen)
     form = text(operator, "/wide-area/new/")
@@ -185,7 +185,7 @@ def test_a_network_that_fails_is_told_with_its_words_and_what_is_known(
     address = ask(operator)
     worker(address)
     page = text(operator, address)
-    assert "Globalping could not say where its probes are" in page
+    assert "Globalping could not list its probes" in page
     assert "Come back later (status 403)" in page
     assert "487 of 500 free tests" in page
     assert operator.post(address, {}).status_code == 422

@@ -95,7 +95,7 @@ def test_the_list_says_how_many_can_measure_and_the_table_does_what_the_map_does
     assert page.count("?point=oslo#map") == 2
     assert page.count("?point=lost#map") == 0
     chosen = client.get(LIST + "?point=oslo&view=europe").content.decode()
-    assert "Oslo answers, heard" in chosen
+    assert "Oslo is online, last contact" in chosen
     assert "is-chosen" in chosen
 
 
@@ -122,7 +122,7 @@ def test_one_source_can_be_looked_at_alone(client: Client, points: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("oslo", "Oslo answers"),
+        ("oslo", "Oslo is online"),
         ("late", "Rome is late"),
         ("lost", "lost is lost: silent for 5\u202fh; its clock is 60\u202fmin ahead"),
         ("fresh", "fresh is invited and has not joined"),
@@ -174,7 +174,7 @@ def test_operators_drain_and_resume(operator: Client, points: Any) -> None:
     operator.post(f"{LIST}oslo/drain/")
     assert "takes nothing new" in heading(operator.get(f"{LIST}oslo/").content.decode())
     operator.post(f"{LIST}oslo/resume/")
-    assert "Oslo answers" in heading(operator.get(f"{LIST}oslo/").content.decode())
+    assert "Oslo is online" in heading(operator.get(f"{LIST}oslo/").content.decode())
     assert operator.post(f"{LIST}fresh/drain/").status_code == 409
     assert operator.post(f"{LIST}oslo/explode/").status_code == 404
 

@@ -149,7 +149,7 @@ def test_a_full_disk_is_waited_for(run, worker):
             page = urllib.request.urlopen(f"{address}/s/{slug}/").read().decode()
             document = json.load(urllib.request.urlopen(f"{address}/api/v1/surveys/{slug}"))
         assert process.poll() is None
-        assert "The survey waits" in page
+        assert "The survey is waiting" in page
         # Another shard may wait too, since its part could not be written.
         assert document["status"] == "running"
         assert NO_ROOM.search(document["waits"])

@@ -38,7 +38,7 @@ def get_own_or_error(request: HttpRequest, kind: str, slug: str) -> sharing.Shar
     if found is not None:
         return found
     if may_see(kind, [slug], request.user):
-        raise HttpError(403, f"only who made this {kind} may do this")
+        raise HttpError(403, f"only the owner of this {kind} may do this")
     raise Http404(f"there is no such {kind}")
 
 

@@ -79,7 +79,7 @@ def _lacks_account(request: HttpRequest, route: str) -> bool:
 
 
 def _no_account() -> HttpResponse:
-    answer = problem(401, "refused", "this takes an account: send its token, or sign in")
+    answer = problem(401, "refused", "this needs an account: send its token, or sign in")
     answer["WWW-Authenticate"] = 'Bearer realm="Nephoscope"'
     return answer
 

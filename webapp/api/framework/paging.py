@@ -34,7 +34,7 @@ def paginate(
     if page.cursor:
         keys = [str(key(row)) for row in rows]
         if page.cursor not in keys:
-            raise ListChanged("the list has changed since; begin it anew")
+            raise ListChanged("the list has changed since; start again without the cursor")
         first = keys.index(page.cursor) + 1
     shown = rows[first : first + page.limit]
     more = first + len(shown) < len(rows)

@@ -29,7 +29,7 @@ _TITLES = {
     401: "This key opens nothing",
     403: "This is not yours to change",
     404: "There is no such thing here",
-    405: "This address does not take that method",
+    405: "Method not allowed",
     409: "This conflicts with the present state",
     413: "The upload is too large",
     415: "This kind of content is not taken",

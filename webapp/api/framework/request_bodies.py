@@ -250,13 +250,13 @@ def too_large(path: str, most: int) -> HttpResponse:
 
 
 def _busy(path: str) -> HttpResponse:
-    return _answer(path, 503, "busy", "too much is being sent here at once: try again", 5)
+    return _answer(path, 503, "busy", "too many uploads at the same time: try again", 5)
 
 
 def _answer(path: str, status: int, kind: str, detail: str, wait_s: int | None = None) -> Any:
     if path.startswith("/api/"):
         return add_policy_header(problem(status, kind, detail, retry_after=wait_s))
-    title = "This is too much to send at once" if status == 413 else "This site is busy"
+    title = "Too many uploads at the same time" if status == 413 else "This site is busy"
     advice = f"Nothing was changed: {detail}."
     answer = HttpResponse(
         render_to_string("error_bare.html", {"title": title, "advice": advice}), status=status

@@ -247,7 +247,7 @@ def get_recommendation(request: HttpRequest, token: str) -> Any:
     response={200: "recommendations.Variant"},
 )
 def vary_recommendation(request: HttpRequest, token: str, asked: OptionsIn) -> Any:
-    """Solve again with changed options for the same samples; nothing is stored."""
+    """Compute again with changed options for the same samples; nothing is stored."""
     row = _known(request, token)
     if row.result is None:
         raise HttpError(409, "it is not answered yet")

@@ -29,7 +29,7 @@ _TIMES: dict[str, Any] = {
     "cron": ({"type": "string"}, _NULL),
     "interval_minutes": ({"type": "integer"}, _NULL),
 }
-# When it is due is given in one of two fields.
+# When a run is due is given in one of two fields.
 _ONE_TIME = exactly_one(_TIMES)
 _NOT_BOTH: dict[str, Any] = {
     "required": list(_TIMES),
@@ -156,7 +156,7 @@ def delete_schedule(request: HttpRequest, slug: str) -> Any:
     openapi_extra=ACCOUNT,
 )
 def run_schedule(request: HttpRequest, slug: str) -> Any:
-    """Run a schedule now, beside its due times; it begins within a minute."""
+    """Run a schedule now, beside its due times; it starts within a minute."""
     return Status(202, run_json(services.run_now(_own(request, slug), timezone.now())))
 
 

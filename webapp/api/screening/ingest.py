@@ -244,7 +244,9 @@ def _check_headers(headers: dict[str, str]) -> None:
 
 
 def _busy(retry_after: int) -> Refusal:
-    return Refusal(503, "busy", "too many reports at once: send it again", retry_after=retry_after)
+    return Refusal(
+        503, "busy", "too many reports at the same time: send it again", retry_after=retry_after
+    )
 
 
 def _too_large() -> Refusal:

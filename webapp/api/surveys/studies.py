@@ -86,7 +86,7 @@ def get_outage(
 
 def _index_pending(survey: Survey) -> HttpResponse:
     """Return 202: the index is built when the survey ends."""
-    document = {"status": survey.state, "detail": "its index is not made yet"}
+    document = {"status": survey.state, "detail": "its index is not ready yet"}
     return JsonResponse(document, status=202, headers={"Retry-After": str(INDEX_RETRY_S)})
 
 

@@ -74,5 +74,5 @@ def _get_search(request: HttpRequest, key: str) -> Search:
     require_operator(request)
     search = network_search.load(key)
     if search is None:
-        raise Http404("there is no such question, or it is older than a day")
+        raise Http404("there is no such search, or it is older than a day")
     return search

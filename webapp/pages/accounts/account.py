@@ -23,7 +23,7 @@ _SHARING = {"survey": "sharing", "campaign": "campaign-sharing", "audit": "audit
 
 def lifetime_choices(days: tuple[int, ...]) -> list[tuple[int, str]]:
     """Return the lifetimes to choose from, as (days, text)."""
-    return [(n, f"{n} days" if n else "until it is taken back") for n in days]
+    return [(n, f"{n} days" if n else "until it is revoked") for n in days]
 
 
 def read_days(request: HttpRequest, allowed: tuple[int, ...]) -> int:

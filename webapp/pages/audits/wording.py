@@ -31,7 +31,7 @@ CATEGORIES = {
 # The same in a word.
 KINDS = {
     "finding": "Finding",
-    "not-judged": "Not judged",
+    "not-judged": "Not evaluated",
     "suppressed": "Accepted",
     "stale": "Stale",
     "resolved": "Resolved",
@@ -50,7 +50,7 @@ def headline(row: Audit) -> str:
     elif unjudged == n:
         text = f"None of {_domains(n)} could be judged by {policy}"
     elif unjudged:
-        text = f"No domain fails {policy}; {unjudged:,} of {n:,} could not be judged in full"
+        text = f"No domain fails {policy}; {unjudged:,} of {n:,} could not be evaluated in full"
     else:
         text = f"None of {_domains(n)} fails {policy}"
     new = counts["summary"]["new"]

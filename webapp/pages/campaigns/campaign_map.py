@@ -99,7 +99,7 @@ class _CampaignMap:
             "is_away": is_away,
             "place": place["place"],
             "is_left": x > 860 or 440 < x < 515,
-            "title": f"{name}, {place['place']}: {mean} in the mean",
+            "title": f"{name}, {place['place']}: {mean} on average",
             "href": self._choose("region", "" if is_chosen else name),
         }
 

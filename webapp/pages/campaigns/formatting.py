@@ -133,17 +133,18 @@ HOW = {
     "median, and a country the mean of them. ISPs are the first network after the cloud’s own on a "
     f"path: at least so many. {_VALUES}",
     "campaign-pair": f"Over all values of the pair, and round by round. {_VALUES}",
-    "campaign-routes": "A way is the addresses that answered, in their order. Networks are those "
-    "that announced an address on the campaign’s day; times are means of the way’s traceroutes.",
+    "campaign-routes": "A path is the sequence of addresses that answered. Networks are those "
+    "that announced an address on the campaign’s day; times are means of the path’s traceroutes.",
     "campaign-samples": "Every run as it came, in the order of time; nothing is left out.",
     "campaign-choice": "The usual region has the best mean of all rounds, of those that answered "
     "in at least half of them; in each round the best mean is the best region.",
     "campaign-best": "Every set of each size is compared over the means of vantage points, "
     "regions and rounds; the 95 % interval is over resampled vantage points and rounds.",
     "campaign-zones": "Differences of means, over vantage points that saw both zones; the "
-    "interval is over vantage points and holds the true difference in 95 of 100 cases.",
+    "95 % interval is over vantage points.",
     "campaign-isps": "The first network after the cloud’s own on each path, by the tables of the "
-    "campaign’s day. Routes with a silent or unannounced hop before it are doubtful and apart.",
+    "campaign’s day. Routes with a silent or unannounced hop before it are doubtful and "
+    "counted separately.",
     "campaign-failures": "A run failed if it gave no value at all; a packet is lost if it was not "
     "answered in time, within a run that may have others.",
     "campaign-suitability": "Shares are of all that was sent: what was lost counts as beyond the "

@@ -96,9 +96,7 @@ def map_sentence(
         return f"{first['region']} is the {metric.best} region for {who} {places}"
     known = [r for r in rows if r["p50"] is not None]
     if not known:
-        return (
-            f"Nothing was heard between {chosen['title']} and {formatting.count(len(rows))} others"
-        )
+        return f"No answer between {chosen['title']} and {formatting.count(len(rows))} others"
     ends = [
         f"{campaign_formatting.amount(metric.id, r['p50'])} ({r['title']})"
         for r in (known[0], known[-1])

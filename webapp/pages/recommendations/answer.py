@@ -136,7 +136,7 @@ def _sizes(result: Part, look: AnswerView, scene: SelectedSet) -> dict[str, Any]
         "chosen": scene.chosen,
         "members": _members(scene.chosen, scene.outlook, scene.inputs, scene.unit),
         "unit": scene.unit,
-        "measure": "round trip" if scene.unit else "throughput",
+        "measure": "round-trip time" if scene.unit else "throughput",
     }
 
 
@@ -309,7 +309,7 @@ def _answered(chosen: Part, unit: str, objective: Part) -> dict[str, str]:
     if objective["penalty"] is None:
         return {"text": text, "title": "The others are left out."}
     cost = amount(objective["penalty"], unit)
-    return {"text": text, "title": f"The others count in the mean at {cost} each."}
+    return {"text": text, "title": f"The others count at {cost} each."}
 
 
 def _gains(

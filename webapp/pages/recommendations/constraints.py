@@ -16,7 +16,7 @@ LISTS = ("include", "exclude", "provider", "continent", "country", "presence")
 PERCENTILES = ("50", "95", "99")
 NUMBERS = ("per_provider", "price_ceiling", "percentile", "after_loss_ms", "after_loss_share")
 # Clients, by weight, whom a limit after a loss may leave out.
-LEFT_OUT = (("0", "all"), ("0.01", "99 of 100"), ("0.05", "95 of 100"), ("0.1", "90 of 100"))
+LEFT_OUT = (("0", "all"), ("0.01", "99 %"), ("0.05", "95 %"), ("0.1", "90 %"))
 # A longer field is no list of regions.
 MOST_LETTERS = 4000
 
@@ -121,7 +121,7 @@ def controls(options: Mapping[str, Any], places: list[dict[str, Any]]) -> Contro
 def _left_out(share: float) -> tuple[Choice, ...]:
     known = dict(LEFT_OUT)
     if not any(_same(share, text) for text in known):
-        known[f"{share:g}"] = f"{100 * (1 - share):g} of 100"
+        known[f"{share:g}"] = f"{100 * (1 - share):g} %"
     return tuple(Choice(text, label, _same(share, text)) for text, label in known.items())
 
 

@@ -77,7 +77,7 @@ def _without_comparison(
     if percentile is not None:
         limit = "within" if unit else "at"
         more = "" if unit else " or faster"
-        return f"{regions} {serve} {percentile:g} of 100 requests {limit} {value}{more}"
+        return f"{regions} {serve} {percentile:g} % of requests {limit} {value}{more}"
     return f"{regions} {serve} your clients {'in' if unit else 'at'} {value} on average"
 
 
@@ -91,7 +91,7 @@ def _change(
     before, after = ends
     share = (after - before) / before if before else 0.0
     better = share < 0 if unit else share > 0
-    what = "round trip" if unit else "throughput"
+    what = "round-trip time" if unit else "throughput"
     if percentile is not None:
         what = f"{'median' if percentile == 50 else f'p{percentile:g}'} {what}"
     if abs(share) < LEAST_CHANGE:
@@ -147,7 +147,7 @@ def _certainty(chosen: Result) -> str:
 
 def _of_hundred(share: float) -> str:
     count = round(share * 100)
-    return "all" if count == 100 else f"{count} of 100"
+    return "all" if count == 100 else f"{count} % of"
 
 
 def _next(chosen: Result, rows: Sequence[Result], unit: str) -> str:
@@ -157,7 +157,7 @@ def _next(chosen: Result, rows: Sequence[Result], unit: str) -> str:
         return ""
     low, high = (amount(v, unit) for v in gain["interval"])
     more = abs(chosen["value"] - after["value"])
-    noise = "" if gain["beyond_noise"] else ", which is no more than chance could make"
+    noise = "" if gain["beyond_noise"] else ", which is not significant"
     return f"One more region would gain {amount(more, unit)} ({low} to {high}){noise}."
 
 
@@ -201,4 +201,4 @@ def _modelled(outlook: Result) -> str:
         return ""
     mean = amount(found["mean_ms"], "ms")
     where = f"{found['populations']} places without samples"
-    return f"Modelled, and not part of any other figure: {where} would get {mean} in the mean."
+    return f"Modelled, and not part of any other figure: {where} would get {mean} on average."

@@ -80,5 +80,5 @@ def answer_json(request: HttpRequest, share_token: str) -> HttpResponse:
 def _shared(share_token: str) -> Recommendation:
     row = services.find_shared(share_token)
     if row is None or row.result is None:
-        raise Http404("there is no such link, or it was taken back")
+        raise Http404("there is no such link, or it was revoked")
     return row

@@ -66,7 +66,7 @@ class QuestionForm(forms.Form):
         return {name: bytes(file.read()) for name, file in given.items() if file}
 
     def read_options(self) -> dict[str, Any]:
-        """What was asked, as the API takes it."""
+        """The options of the form, by their names in the API."""
         asked = self.cleaned_data
         options = {"objective": asked["objective"], "k": asked["k"], "current": []}
         options["current"] = [n.strip() for n in asked["current"].split(",") if n.strip()]

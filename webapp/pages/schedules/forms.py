@@ -22,7 +22,7 @@ EVERY = (
     ("cron", "By a cron expression"),
 )
 HOURS = tuple((hour, f"{hour:02d}:00") for hour in range(24))
-_AT_ONCE = ("", "At once")
+_AT_ONCE = ("", "Immediately")
 _PLAIN = {"autocomplete": "off", "spellcheck": "false", "autocapitalize": "none"}
 
 
@@ -84,7 +84,7 @@ class ScheduleForm(forms.Form):
 
     @property
     def recurrence(self) -> Recurrence:
-        """When it is due."""
+        """When runs are due."""
         data, zone = self.cleaned_data, self.cleaned_data["time_zone"]
         if data["every"] == "hours":
             return Recurrence("", data["hours"] * 60, zone)
@@ -217,7 +217,7 @@ class EndpointForm(forms.Form):
         coerce=int,
         empty_value=None,
         label="When",
-        help_text="At once, or one message a day",
+        help_text="Immediately, or one message a day",
     )
     time_zone = _zone_field("Time zone of the hour")
     quiet_after = forms.IntegerField(

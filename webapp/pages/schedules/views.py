@@ -72,7 +72,7 @@ def new_schedule(request: HttpRequest) -> HttpResponse:
 
 
 def _create(request: HttpRequest, form: ScheduleForm) -> Schedule | None:
-    """Make the schedule; None where the form has errors now."""
+    """Create the schedule; None where the form has errors now."""
     try:
         asked = starting.check_request(form.kind, form.request, request.user)
         return services.create_schedule(

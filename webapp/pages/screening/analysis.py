@@ -62,7 +62,7 @@ def _tone(value: float | None) -> int:
 @pool_page
 @require_GET
 def calibrate(request: HttpRequest, door: PoolAccess) -> HttpResponse:
-    """How errors follow the mark, on machines whose truth is known."""
+    """How errors follow the mark, on machines with a known truth."""
     context = _section(door, "calibrate", "calibration")
     found = context["found"]
     if not context["reason"]:

@@ -33,8 +33,8 @@ BATTERY = {
     "disk_write_mb_s": "Writing whole files, MB/s",
     "disk_small_read_ms": "Small reads, ms",
     "disk_small_write_ms": "Small synchronous writes, ms",
-    "first_hop_ms": "Round trip to the first router, ms",
-    "three_hops_ms": "Round trips to three routers, ms",
+    "first_hop_ms": "Round-trip time to the first router, ms",
+    "three_hops_ms": "Round-trip times to three routers, ms",
     "echo_32kb_ms": "32 KB to a peer and back, ms",
 }
 CAUSE_SENTENCES = {
@@ -50,7 +50,7 @@ CAUSE_SENTENCES = {
 
 # What to do with the machines of each group that is not chosen.
 ADVICE = {
-    "terminate": "Surely bad, and most of their stalls are CPU time that a neighbour took. Read "
+    "terminate": "Surely bad, and most of their stalls are CPU time stolen by a neighbour. Read "
     "before you run a command: the names are what the machines call themselves, and capitals "
     "stand for what only you know.",
     "again": "Too little is known to end them: run the agent for 100 s, or a network test where "
@@ -157,10 +157,10 @@ def cause_sentence(value: str | None) -> str:
 
 
 def shape_word(fan_out: int, calls: int) -> str:
-    """A model in words: ``10 calls in turn``, ``slowest of 20``."""
+    """A model in words: ``10 sequential calls``, ``slowest of 20``."""
     if fan_out > 1:
         return f"slowest of {fan_out}"
-    return "one call" if calls == 1 else f"{calls} calls in turn"
+    return "one call" if calls == 1 else f"{calls} sequential calls"
 
 
 def p_word(percentile: float) -> str:

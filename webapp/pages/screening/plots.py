@@ -15,12 +15,12 @@ KINDS = ("chosen", "second", "third", "fourth", "fifth", "sixth", "seventh", "ei
 
 
 def draw_error_rates(found: Mapping[str, Any], mark: float, tried: float | None = None) -> Plot:
-    """Errors by mark: what a higher mark lets through beside what it saves."""
+    """Errors by threshold: what a higher mark lets through beside what it saves."""
     points = found["points"]
     last = max(point["low"] for point in points)
     is_few = min(found["good"], found["bad"]) < SMALL
     plot = Plot(
-        "Errors by the mark up to which an instance is called good",
+        "Errors by the threshold up to which an instance is called good",
         Axis(0, last),
         Axis(0, 1),
         "LOW: stalls per 100 s up to which an instance is good",
@@ -56,8 +56,8 @@ def _add_errors(plot: Plot, points: Sequence[dict[str, Any]]) -> None:
     end = points[-1]
     plot.label_ends(
         [
-            (end["false_positive"], "second", "let in"),
-            (end["false_negative"], "chosen", "missed"),
+            (end["false_positive"], "second", "false positives"),
+            (end["false_negative"], "chosen", "false negatives"),
             (end["effective_false_negative"], "other", "lost"),
         ]
     )

@@ -130,7 +130,7 @@ def _sentence(found: comparison.Comparison) -> str:
     """The finding, with its number."""
     sums = {d: found.sums.get(d, {"names": 0, "changed": 0}) for d in comparison.DIMENSIONS}
     if not found.population["names_compared"]:
-        return "No cloud-using subdomain lies in a domain that both surveys asked"
+        return "No domain in both surveys has a cloud-using subdomain"
     moved, regions = sums["regions"]["changed"], sums["regions"]["names"]
     if not any(s["changed"] for s in sums.values()):
         return f"None of {formatting.count(sums['providers']['names'])} subdomains moved"

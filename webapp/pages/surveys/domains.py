@@ -133,7 +133,7 @@ def _name_sentence(found: dict[str, Any], lost: list[dict[str, Any]]) -> str:
     if not places:
         return "exists, but answers with no address"
     if not clouds:
-        return "answers from outside every known cloud"
+        return "answers from outside any known cloud"
     regions = sorted({p["region"] for p in places if p["region"] and p["kind"] == "cloud"})
     where = _listed([formatting.provider_name(p) for p in clouds])
     return f"answers from {where}" + (f", {_listed(regions)}" if regions else "")

@@ -139,7 +139,7 @@ _COLUMNS = (
 def _grid(targets: list[Target], chosen: Target, slug: str) -> Grid:
     rows = sorted(targets, key=lambda t: (-t["down"], -t["part"]))
     made = tuple(_row(t, t is chosen) for t in rows)
-    return Grid("outage-targets", "What may fail", _COLUMNS, made)
+    return Grid("outage-targets", "What can fail", _COLUMNS, made)
 
 
 def _row(target: Target, is_chosen: bool) -> Row:

@@ -20,7 +20,7 @@ def value_in(value: float | None, unit: str) -> str:
 @register.filter
 def aim(objective: Mapping[str, Any]) -> str:
     """What is made best, in words."""
-    what = "round trip" if objective["measure"] == "latency" else "throughput"
+    what = "round-trip time" if objective["measure"] == "latency" else "throughput"
     percentile = objective.get("percentile")
     if percentile is None:
         return f"mean {what}"

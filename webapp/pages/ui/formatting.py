@@ -78,7 +78,7 @@ _TERMS = {
 }
 # Texts for an empty or unknown set of providers, regions, zones or patterns.
 _ELSEWHERE = {
-    "outside": "outside every known cloud",
+    "outside": "not in any known cloud",
     "absent": "not found",
     "failed": "no answer",
     "none": "no {what}",
@@ -110,7 +110,7 @@ def term(value: str) -> str:
 
 
 def location(place: str) -> str:
-    """Where a name server stands, in words."""
+    """Where a name server is located, in words."""
     return _LOCATIONS.get(place, place)
 
 

@@ -40,7 +40,7 @@ _PAGES = (
         "Which names have an alias whose target does not exist, and could be taken over?",
     ),
     ("top-domains", "Top domains", "What do the best-known domains do?"),
-    ("text-figures", "Single figures", "What else does the study say?"),
+    ("text-figures", "Other figures", "What else does the study report?"),
 )
 FAMILIES: tuple[Family, ...] = tuple(
     Family(slug, title, question, _tables_of(slug)) for slug, title, question in _PAGES

@@ -75,7 +75,7 @@ def found(request: HttpRequest, key: str) -> HttpResponse:
     """How far the question is; what was found, with what may be spent; sent, it is taken."""
     told = network_search.load(key)
     if told is None:
-        raise Http404("there is no such question, or it is older than a day")
+        raise Http404("there is no such search, or it is older than a day")
     refused = ""
     if request.method == "POST":
         try:

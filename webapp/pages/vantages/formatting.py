@@ -144,7 +144,7 @@ def point_sentence(point: VantagePoint, health: Health) -> str:
     """The finding of one: whether it can be counted on."""
     name = point.city or point.name
     spoken = {
-        Health.ALIVE: f"{name} answers, heard {age(point)} ago",
+        Health.ALIVE: f"{name} is online, last contact {age(point)} ago",
         Health.STALE: f"{name} is late: heard {age(point)} ago",
         Health.LOST: f"{name} is lost: silent for {age(point)}",
         Health.INVITED: f"{name} is invited and has not joined",

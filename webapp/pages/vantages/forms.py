@@ -8,7 +8,7 @@ from tasks.networks.enlistment import MOST_PLACES, Wanted
 from tasks.vantage.quotas import Limits
 
 CONTINENTS = (
-    ("", "not said"),
+    ("", "not given"),
     ("AF", "Africa"),
     ("AN", "Antarctica"),
     ("AS", "Asia"),
@@ -89,7 +89,7 @@ class EnlistForm(forms.Form):
 
     @property
     def wanted(self) -> Wanted:
-        """What was asked for."""
+        """The search that the form asks for."""
         data = self.cleaned_data
         return Wanted(
             data["network"], data["country"], data["city"].strip(), data["asn"] or 0, data["count"]

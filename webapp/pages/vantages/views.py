@@ -41,7 +41,7 @@ _ACTS: dict[str, Callable[[VantagePoint], None]] = {
 _COLUMNS = (
     Column("name", "Vantage point"),
     Column("health", "Health"),
-    Column("age", "Last heard", numeric=True),
+    Column("age", "Last contact", numeric=True),
     Column("where", "Place", is_spare=True),
     Column("network", "Network", is_spare=True),
     Column("clock", "Clock", numeric=True, is_spare=True),

@@ -55,9 +55,11 @@ def _target_field(thing: Shareable) -> dict[str, Any]:
 def issue(owner: Any, thing: Shareable, days: int = 0) -> ShareLink:
     """Create a link; raise ``BadInput`` at the limit of links or for another lifetime."""
     if days not in LIFETIME_DAYS:
-        raise BadInput(f"a link lives one of {LIFETIME_DAYS} days, 0 without an end", field="days")
+        raise BadInput(
+            f"a link expires after one of {LIFETIME_DAYS} days, 0 without an end", field="days"
+        )
     if links_of(thing).count() >= MAX_LINKS:
-        raise Conflict(f"there are {MAX_LINKS} links already; take one back first")
+        raise Conflict(f"there are {MAX_LINKS} links already; revoke one first")
     seed = secrets.token_hex(32)
     return ShareLink.objects.create(
         owner=owner,

@@ -45,7 +45,7 @@ def _refuse_unusable(name: str, point: VantagePoint | None) -> None:
     if point is None:
         raise BadInput(f"there is no vantage point {name!r}; see vantage list", field="vantages")
     if point.state != VantagePoint.State.JOINED:
-        raise BadInput(f"{name} is {point.state}, and takes no work", field="vantages")
+        raise BadInput(f"{name} is {point.state}, and accepts no work", field="vantages")
     if point.source == VantagePoint.Source.SYNTHETIC:
         raise BadInput(f"{name} is synthetic: nothing can be measured there", field="vantages")
 
@@ -211,7 +211,7 @@ def elapsed_s(campaign: Campaign, now: datetime) -> float:
 def wall_time(campaign: Campaign, second: float) -> datetime:
     """Convert schedule time to wall time, given the pauses so far."""
     if campaign.started_at is None:
-        raise BadInput(f"{campaign.slug} has not begun")
+        raise BadInput(f"{campaign.slug} has not started")
     return campaign.started_at + timedelta(seconds=campaign.paused_s + second)
 
 

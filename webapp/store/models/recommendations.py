@@ -1,4 +1,4 @@
-"""What was asked for the best regions, and what was answered."""
+"""Requests for the best regions, with their answers."""
 
 from django.conf import settings
 from django.db import models

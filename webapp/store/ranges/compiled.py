@@ -102,7 +102,7 @@ def _mapped(
     except FileNotFoundError:
         pass
     except (OSError, BadInput) as error:
-        log.warning("a compiled table is made anew: %s", error)
+        log.warning("a compiled table is built again: %s", error)
     table = build()
     try:
         table.write(path)

@@ -159,7 +159,7 @@ def share(row: Recommendation) -> str:
         Recommendation.objects.filter(pk=row.pk).update(shared_at=timezone.now())
     secret = share_links.share(row)
     if not secret:
-        raise BadInput("there is a link that cannot be shown again; take it back to make another")
+        raise BadInput("there is a link that cannot be shown again; revoke it to create another")
     return secret
 
 

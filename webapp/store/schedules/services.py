@@ -170,7 +170,7 @@ def _plan_one(row: Schedule, now: datetime) -> bool:
 def run_now(row: Schedule, now: datetime) -> ScheduleRun:
     """Make a run that is due at once; raises ``BadInput`` while another is under way."""
     if row.runs.filter(state__in=OPEN).exists():
-        raise Conflict("a run of this schedule is under way already")
+        raise Conflict("a run of this schedule is in progress already")
     run, _ = ScheduleRun.objects.get_or_create(schedule=row, due_at=now.replace(microsecond=0))
     return run
 

@@ -225,11 +225,12 @@ def _describe_verdict(row: InstanceRow) -> str:
         said = short if row.verdict else "has not measured itself yet"
         return said + ("; calls to it are slow" if slow else "")
     if row.cause in OWN_CAUSES:
-        return f"between the marks, {_CAUSES[row.cause]}"
+        return f"between the thresholds, {_CAUSES[row.cause]}"
     if not slow:
-        return "between the marks: a network test would tell"
+        return "between the thresholds: a network test would tell"
     return (
-        f"between the marks, found slow by network tests, {_CAUSES.get(row.cause, 'cause unknown')}"
+        f"between the thresholds, found slow by network tests, "
+        f"{_CAUSES.get(row.cause, 'cause unknown')}"
     )
 
 

@@ -12,7 +12,7 @@ from webapp.console.product_command import ProductCommand
 class Command(ProductCommand):
     """Copy the data folder while the site runs."""
 
-    help = "a copy of all data, made while everything runs"
+    help = "a copy of all data, without stopping the site"
     # A copy is made before an upgrade, so that it must not bring the store up to date.
     needs_store = False
 
@@ -34,5 +34,5 @@ class Command(ProductCommand):
         self.stdout.write(f"{made.folder}: {made.files:,} files, {made.octets / 1e6:,.1f} MB")
         if not made.with_database:
             self.write_note(
-                "the database is a server of its own: copy it by its own means, before this"
+                "the database is a separate server: copy it with its own tools, before this"
             )

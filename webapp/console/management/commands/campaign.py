@@ -37,13 +37,11 @@ class Command(ProductCommand):
             _add_definition(sub)
             sub.add_argument("--here", action="store_true", help="measure from this machine")
         plan = actions.choices["plan"]
-        plan.add_argument(
-            "--rehearse", action="store_true", help="go through it on a clock of its own"
-        )
+        plan.add_argument("--rehearse", action="store_true", help="simulate it on a virtual clock")
         plan.add_argument(
             "--dying", type=float, default=0.0, metavar="SHARE", help="of vantage points"
         )
-        clone = actions.add_parser("clone", help="the same once more, some things otherwise")
+        clone = actions.add_parser("clone", help="a copy with changes")
         clone.add_argument("campaign", metavar="CAMPAIGN")
         _add_definition(clone)
         for sub in (actions.choices["start"], clone):

@@ -14,7 +14,7 @@ from webapp.console.product_command import ProductCommand, add_crawling
 class Command(ProductCommand):
     """List the subdomains of domains, with the technique that found each."""
 
-    help = "domains to subdomains, from many sources; what a wildcard made is left out"
+    help = "find subdomains from many sources; wildcard answers are left out"
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

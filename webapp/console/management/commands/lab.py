@@ -1,4 +1,4 @@
-"""``manage.py lab``: an Internet of network namespaces whose truth is known."""
+"""``manage.py lab``: an Internet of network namespaces with a known truth."""
 
 import signal
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ class Command(ProductCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         tell = actions.add_parser("describe", help="what it is and what is true of it")
-        build = actions.add_parser("build", help="let it stand until Ctrl-C")
+        build = actions.add_parser("build", help="keep it until Ctrl-C")
         run = actions.add_parser("run", help="measure it, keep a campaign, compare with the truth")
         run.add_argument("--rounds", type=int, default=3)
         run.add_argument(
@@ -66,7 +66,7 @@ class Command(ProductCommand):
                 self.write_json({**laboratory.description(lab.plan), "namespaces": names})
             first = names[lab.plan.of_kind("vantage")[0].name]
             self.write_note(
-                f"{len(names)} namespaces stand until Ctrl-C; try: ip netns exec {first} …"
+                f"{len(names)} namespaces run until Ctrl-C; try: ip netns exec {first} …"
             )
             self.stdout.flush()
             signal.pause()

@@ -89,7 +89,7 @@ class Command(ProductCommand):
         take.add_argument("--seed", type=int, metavar="N")
         take.add_argument("--json", action="store_true")
         model = actions.add_parser(
-            "model", help="show the model of round trips, or fit one to measured pairs"
+            "model", help="show the model of round-trip times, or fit one to measured pairs"
         )
         model.add_argument(
             "pairs", nargs="*", type=input_file, metavar="PAIRS", help="CSV: source,destination,rtt"
@@ -98,7 +98,11 @@ class Command(ProductCommand):
             "--places", type=input_file, metavar="F", help="CSV: place,latitude,longitude"
         )
         model.add_argument(
-            "--campaign", action="append", default=[], metavar="SLUG", help="measured round trips"
+            "--campaign",
+            action="append",
+            default=[],
+            metavar="SLUG",
+            help="measured round-trip times",
         )
         model.add_argument("--json", action="store_true")
 

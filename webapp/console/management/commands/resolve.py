@@ -65,7 +65,7 @@ class Command(ProductCommand):
             self.write_note(f"line {item.line}: {item.text!r} left out: {item.reason}")
         meter.close(progress)
         if meter.stopped:
-            again = "; the same command with --resume goes on" if job.output else ""
+            again = "; the same command with --resume continues" if job.output else ""
             self.write_note(f"interrupted{again}")
             raise SystemExit(INTERRUPTED)
 

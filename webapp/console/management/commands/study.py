@@ -27,9 +27,11 @@ class Command(ProductCommand):
             sub = actions.add_parser(action, help=words)
             sub.add_argument("survey", metavar="SURVEY")
             sub.add_argument("file", type=input_file, metavar="FILE")
-        again = actions.add_parser("compute", help="compute the report anew")
+        again = actions.add_parser("compute", help="compute the report again")
         again.add_argument("survey", metavar="SURVEY")
-        beside = actions.add_parser("compare", help="every published cell beside the survey's")
+        beside = actions.add_parser(
+            "compare", help="every published cell compared with the survey's"
+        )
         beside.add_argument("survey", metavar="SURVEY")
         beside.add_argument("--scale", metavar="1/N", help="default that of the survey's world")
         beside.add_argument("--table", action="append", default=[], metavar="ID")
@@ -53,16 +55,16 @@ class Command(ProductCommand):
     def _zones(self, options: dict[str, Any]) -> None:
         n = study.attach_zones(options["survey"], read_input(options["file"]))
         self._write_result(
-            options, {"addresses": n}, f"{n:,} addresses attached, report computed anew"
+            options, {"addresses": n}, f"{n:,} addresses attached, report computed again"
         )
 
     def _customers(self, options: dict[str, Any]) -> None:
         n = study.attach_customers(options["survey"], read_input(options["file"]))
-        self._write_result(options, {"rows": n}, f"{n:,} rows attached, report computed anew")
+        self._write_result(options, {"rows": n}, f"{n:,} rows attached, report computed again")
 
     def _compute(self, options: dict[str, Any]) -> None:
         study.recompute(study.finished(options["survey"]))
-        self._write_result(options, {"survey": options["survey"]}, "report computed anew")
+        self._write_result(options, {"survey": options["survey"]}, "report computed again")
 
     def _records(self, options: dict[str, Any]) -> None:
         document = record_folder.compute_tables(

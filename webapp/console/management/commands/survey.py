@@ -66,7 +66,7 @@ class Command(SurveyRunner):
         names = document["names"]
         self.stdout.write(
             f"{document['campaign']}: {names['resolved']:,} names resolved, "
-            f"{names['cloud']:,} in a cloud, {sum(names['failed'].values()):,} questions failed"
+            f"{names['cloud']:,} in a cloud, {sum(names['failed'].values()):,} queries failed"
         )
         for table in document["tables"].values():
             self.stdout.write(f"  {table['headline']}")

@@ -22,7 +22,7 @@ class Command(ProductCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        take = actions.add_parser("infer", help="zones from own instances and round trips")
+        take = actions.add_parser("infer", help="zones from own instances and round-trip times")
         for kind in _KINDS:
             take.add_argument(
                 f"--{kind.replace('_', '-')}",

@@ -138,7 +138,7 @@ export class ServiceMap {
 
   textOf(spot) {
     const said = (name, server) =>
-      server ? `${name}: ${server[0]}, ${this.value(server[1])}` : `${name}: nobody`;
+      server ? `${name}: ${server[0]}, ${this.value(server[1])}` : `${name}: no region`;
     const lines = [`${spot.country || "Clients"} · ${share(spot.weight)} of the weight`];
     if (this.data.has_now) lines.push(said("now", spot.now));
     lines.push(said(this.data.has_now ? "then" : "served by", spot.then));
