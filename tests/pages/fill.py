@@ -51,8 +51,27 @@ def of_an_account() -> dict[str, str]:
         "saved_list": saved.slug,
         "invited": who,
         "key": key,
+        "pool": pool_and_vantage(owner),
         **recommendations_of(owner, client),
     }
+
+
+def pool_and_vantage(owner: Any) -> str:
+    """A public pool of two machines, and a vantage point that the account alone may use."""
+    import random
+    import time
+
+    from tests.pages.screening import screening_cast
+    from webapp.store.access.visibility import OPERATOR
+    from webapp.store.models import VantagePoint
+
+    VantagePoint.objects.create(name="ida-oslo", owner=owner, state="joined", city="Oslo")
+    pool = screening_cast.make_pool(OPERATOR, "Web servers")
+    rng, begun = random.Random(3), time.time() - 300
+    kinds = {"web-1": "quiet", "web-2": "steal"}
+    reports = [screening_cast.build_report(n, kind, begun, rng) for n, kind in kinds.items()]
+    screening_cast.send(pool, reports)
+    return str(pool.key)
 
 
 def recommendations_of(owner: Any, client: Any) -> dict[str, str]:

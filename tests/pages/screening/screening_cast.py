@@ -10,7 +10,7 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from tasks.screening.emulated_reports import make_calls, make_report
+from tasks.screening.emulated_reports import build_calls, build_report
 
 LONG_NAME = f"{'a' * 63}.{'b' * 63}.{'c' * 63}.example"
 RTL_NAME = "خادم-الويب-١"
@@ -53,7 +53,7 @@ def fill(user: Any, many: int = 0) -> SimpleNamespace:
         send(
             found["many"],
             [
-                make_report(f"node-{at:03d}.fra.example", kind, now - at, rng, cpus=1)
+                build_report(f"node-{at:03d}.fra.example", kind, now - at, rng, cpus=1)
                 for at, kind in enumerate(kinds)
             ],
         )
@@ -63,33 +63,33 @@ def fill(user: Any, many: int = 0) -> SimpleNamespace:
 def _twenty(user: Any, now: float, rng: random.Random) -> Any:
     pool = make_pool(user, "Frontends", wanted=5, price=0.096, currency="USD")
     kinds = ["steal"] * 7 + ["doubt"] * 2 + ["quiet"] * 11
-    sent = [make_report(f"ip-10-0-0-{7 * at}", k, now - 300, rng) for at, k in enumerate(kinds)]
+    sent = [build_report(f"ip-10-0-0-{7 * at}", k, now - 300, rng) for at, k in enumerate(kinds)]
     bad = {f"ip-10-0-0-{7 * at}" for at in range(5)}
     group = [*sorted(bad), "ip-10-0-0-84", "ip-10-0-0-91", "ip-10-0-0-98", "ip-10-0-0-105"]
-    sent += [make_calls(n, [m for m in group if m != n], bad, now - 60, rng) for n in group]
+    sent += [build_calls(n, [m for m in group if m != n], bad, now - 60, rng) for n in group]
     send(pool, sent)
     return pool
 
 
 def _one(user: Any, now: float, rng: random.Random) -> Any:
     pool = make_pool(user, "One")
-    send(pool, [make_report("single", "none", now - 9, rng)])
+    send(pool, [build_report("single", "none", now - 9, rng)])
     return pool
 
 
 def _odd(user: Any, now: float, rng: random.Random) -> Any:
     pool = make_pool(user, "خوادم <b>الواجهة</b>")
     names = [(LONG_NAME, "steal"), (RTL_NAME, "quota"), ("-rf", "quiet"), ("a b (c)", "load")]
-    send(pool, [make_report(name, kind, now - 9, rng) for name, kind in names])
+    send(pool, [build_report(name, kind, now - 9, rng) for name, kind in names])
     return pool
 
 
 def _fight(user: Any, now: float, rng: random.Random) -> Any:
     pool = make_pool(user, "Contradictions")
     kinds = ("quiet", "steal", "quiet")
-    sent = [make_report("a", kind, now - 90 + at, rng) for at, kind in enumerate(kinds)]
-    sent += [make_report("b", "steal", now - 80, rng), make_report("c", "none", now - 70, rng)]
-    send(pool, [*sent, make_calls("c", ["a", "b"], {"a"}, now - 9, rng)])
+    sent = [build_report("a", kind, now - 90 + at, rng) for at, kind in enumerate(kinds)]
+    sent += [build_report("b", "steal", now - 80, rng), build_report("c", "none", now - 70, rng)]
+    send(pool, [*sent, build_calls("c", ["a", "b"], {"a"}, now - 9, rng)])
     return pool
 
 
@@ -103,7 +103,7 @@ def _week(user: Any, now: float, rng: random.Random) -> Any:
             state[name] = state[name] != (rng.random() < 0.01)
             kind = "steal" if state[name] or hour % 24 == 3 else "none"
             at = now - 97 * 3600 + hour * 3600 + place
-            sent.append(make_report(name, kind, at, rng, seconds=20, cpus=1))
+            sent.append(build_report(name, kind, at, rng, seconds=20, cpus=1))
     send(pool, sent)
     return pool
 

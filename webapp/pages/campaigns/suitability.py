@@ -1,5 +1,7 @@
 """What the regions are suitable for from one vantage point, and the reports of single probes."""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -9,8 +11,10 @@ from django.views.decorators.http import require_GET
 from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.frame import Frame, frame_or_404
 from webapp.pages.ui import formatting
+from webapp.pages.ui.charts.svg import Axis
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import vantage_places
+from webapp.store.surveys.selectors import places as region_places
 
 Row = dict[str, Any]
 GROUPINGS = {
@@ -22,22 +26,26 @@ GROUPINGS = {
 _VERDICTS = {"yes": "Suitable", "no": "Not suitable", "undecided": "Undecided"}
 # Rows of one probe's table on the page; its file holds all.
 MAX_ROWS = 200
+# Shares from 0 to 1 in the drawing of a cell.
+_AXIS = Axis(0.0, 1.0, 4.0, 96.0)
 
 
 @require_GET
 def suitability(request: HttpRequest, slug: str) -> HttpResponse:
     """Verdicts for every region and use from a vantage point, then the statistics of probes."""
     frame = frame_or_404(request, slug)
-    names = selectors.read_table(frame.row, "suitability", ["vantage"])["vantage"].unique()
-    points = _points(frame, names.to_pylist())
+    names = selectors.read_table(frame.row, "suitability", ["vantage"])["vantage"].to_pylist()
+    points = _points(frame, names)
     asked = request.GET.get("vantage", "")
-    vantage = asked if asked in points else next(iter(points), "")
+    vantage = asked if asked in points else _most_measured(points, names)
     asked = request.GET.get("by", "vantage")
     grouping = asked if asked in GROUPINGS else "vantage"
     rows = selectors.read_table(frame.row, "suitability", None, {"vantage": vantage}).to_pylist()
+    places = _region_places(frame)
     more = {
         "rows": [_verdict(row) for row in rows],
-        "headline": _headline(rows, points.get(vantage, "")),
+        "matrix": _matrix(rows, places),
+        "headline": _headline(rows, points.get(vantage, ""), places),
         "vantage": vantage,
         "points": points.items(),
         "groupings": GROUPINGS.items(),
@@ -55,16 +63,53 @@ def _points(frame: Frame, names: list[str]) -> dict[str, str]:
     return dict(sorted(cities.items(), key=lambda pair: pair[1].casefold()))
 
 
-def _headline(rows: list[Row], city: str) -> str:
+def _region_places(frame: Frame) -> dict[str, str]:
+    """Return the towns of the campaign's regions, where they are known."""
+    targets = {(target["provider"], target["region"]) for target in frame.row.targets}
+    return {region: town for (_, region), town in region_places(targets).items()}
+
+
+def _most_measured(points: dict[str, str], names: list[str]) -> str:
+    """Return the vantage point with most verdicts, the first by city among equals."""
+    counts = Counter(names)
+    return max(points, key=lambda name: counts[name], default="")
+
+
+def _headline(rows: list[Row], city: str, places: Mapping[str, str]) -> str:
     """Return the finding of the first use: how many regions are suitable for it."""
     if not rows:
         return ""
     use = "games" if any(r["use"] == "games" for r in rows) else rows[0]["use"]
-    regions = {r["region"] for r in rows if r["use"] == use}
-    failing = {r["region"] for r in rows if r["use"] == use and r["verdict"] != "yes"}
-    suitable = len(regions) - len(failing)
-    verb = "is" if suitable == 1 else "are"
-    return f"From {city}, {suitable} of {len(regions)} regions {verb} suitable for {use}"
+    verdicts = Counter(r["verdict"] for r in rows if r["use"] == use)
+    total = verdicts.total()
+    counted = f"{verdicts['yes'] or 'none'} of {total} regions"
+    if total == 1:
+        region = next(r["region"] for r in rows if r["use"] == use)
+        counted = f"{places[region]} ({region})" if region in places else region
+    verb = "are" if verdicts["yes"] > 1 else "is"
+    if total == 1 and not verdicts["yes"]:
+        verb = "is not" if verdicts["no"] else "may be"
+    text = f"From {city}, {counted} {verb} suitable for {use}"
+    if total > 1 and verdicts["undecided"]:
+        text += f", {verdicts['undecided']} undecided"
+    return text
+
+
+def _matrix(rows: list[Row], places: Mapping[str, str]) -> dict[str, Any]:
+    """Return a row per region and a cell per use: its verdict, and its interval as drawn."""
+    uses = sorted({row["use"] for row in rows})
+    cells = {(row["region"], row["use"]): _drawn(row) for row in rows}
+    lines = []
+    for region in dict.fromkeys(row["region"] for row in rows):
+        own = [cells.get((region, use)) for use in uses]
+        lines.append({"region": region, "place": places.get(region, ""), "cells": own})
+    lines.sort(key=lambda line: -sum(c["verdict"] == "yes" for c in line["cells"] if c))
+    return {"uses": uses, "lines": lines}
+
+
+def _drawn(row: Row) -> Row:
+    places = {name: _AXIS.at(row[name]) for name in ("low", "high", "share", "required")}
+    return {**_verdict(row), "at": places}
 
 
 def _verdict(row: Row) -> Row:
@@ -85,8 +130,17 @@ def _probes(frame: Frame, grouping: str, vantage: str) -> list[Row]:
         found = selectors.read_table(frame.row, table_id, None, wanted)
         rows = [_statistic(row) for row in found.slice(0, MAX_ROWS).to_pylist()]
         name = table_id.removeprefix("probe-")
-        made.append({"id": table_id, "name": name, "rows": rows, "total": found.num_rows})
+        elsewhere = [] if rows else _list_cities(frame, table_id)
+        row = {"id": table_id, "name": name, "rows": rows, "total": found.num_rows}
+        made.append({**row, "elsewhere": elsewhere})
     return made
+
+
+def _list_cities(frame: Frame, table_id: str) -> list[str]:
+    """Return the cities from which a probe was run."""
+    own = {"grouped_by": "vantage"}
+    found = selectors.read_table(frame.row, table_id, ["vantage"], own)
+    return list(_points(frame, found["vantage"].unique().to_pylist()).values())
 
 
 def _statistic(row: Row) -> Row:
