@@ -3,50 +3,12 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from analysis.deployment import (
-    customers,
-    dangling,
-    name_servers,
-    patterns,
-    providers,
-    regions,
-    sharing,
-    top_domains,
-    zones,
-)
+from analysis.deployment import customers, sharing
 from analysis.deployment.address_places import create_location_tables
 from analysis.deployment.cloud_names import Connection, open_names
 from analysis.outages import outages
-from analysis.reporting import paper_figures
-from core.report_tables import SPECS, Table
-
-_BUILDERS = (
-    providers.providers,
-    patterns.patterns,
-    regions.regions,
-    regions.region_counts,
-    regions.region_means,
-    patterns.instance_counts,
-    name_servers.name_servers,
-    name_servers.name_server_counts,
-    top_domains.top_domains,
-    top_domains.top_features,
-    top_domains.top_regions,
-    zones.zones,
-    zones.zone_counts,
-    zones.zone_means,
-    zones.top_zones,
-    sharing.elb_sharing,
-    sharing.name_server_sharing,
-    sharing.name_server_operators,
-    customers.customers,
-    customers.customer_countries,
-    outages.outages,
-    outages.outage_domains,
-    dangling.dangling,
-    dangling.dangling_names,
-    paper_figures.text_figures,
-)
+from analysis.reporting.registry import TABLE_BY_ID
+from core.report_tables import Table
 
 
 def compute_tables(
@@ -61,8 +23,7 @@ def compute_tables(
 
 def build_tables(connection: Connection) -> dict[str, Table]:
     """Compute all tables on a connection prepared by ``prepare_study``."""
-    tables = {table.id: table for table in (build(connection) for build in _BUILDERS)}
-    return {spec.id: tables[spec.id] for spec in SPECS}
+    return {table_id: table.build(connection) for table_id, table in TABLE_BY_ID.items()}
 
 
 def open_study(

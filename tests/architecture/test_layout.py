@@ -2,10 +2,12 @@
 
 import ast
 import tomllib
+from pkgutil import iter_modules
 
 import grimp
 import pytest
 
+from analysis.reporting import tables
 from core.paths import PROJECT
 from core.providers import PROVIDERS
 
@@ -40,9 +42,11 @@ ENTRIES = (
     "testbed.namespaces.namespace_exec",
 )
 # Loaded by name: at the first use, since it imports a compiler, or as the reader of a provider.
-BY_NAME = {"cartography.addresses.kernels"} | {
-    f"cartography.ranges.providers.{provider}" for provider in PROVIDERS
-}
+BY_NAME = (
+    {"cartography.addresses.kernels"}
+    | {f"cartography.ranges.providers.{provider}" for provider in PROVIDERS}
+    | {module.name for module in iter_modules(tables.__path__, f"{tables.__name__}.")}
+)
 
 
 def folders():

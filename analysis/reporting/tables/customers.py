@@ -1,0 +1,71 @@
+"""Countries of customers beside those of the hosting regions."""
+
+from collections.abc import Iterator
+
+from analysis.deployment import customers
+from analysis.reporting.tables.report_table import ReportTable, Rows, Tables, rows_of
+from core.wording import Portion, number
+
+_NO_COUNTRY = "The country of the customers is not known for any subdomain"
+
+
+def _customers(tables: Tables) -> str:
+    row = next(r for r in rows_of(tables, "customers") if r["basis"] == "all")
+    if not row["known"]:
+        return _NO_COUNTRY
+    portion = Portion(
+        row["other_country"],
+        row["known"],
+        "subdomain whose customers’ country is known",
+        "subdomains whose customers’ country is known",
+    )
+    return portion.sentence("is hosted outside it", "are hosted outside it")
+
+
+def _countries(tables: Tables) -> str:
+    rows = rows_of(tables, "customer-countries")
+    if not rows:
+        return _NO_COUNTRY
+    best = rows[0]
+    away = Portion(best["other_country"], best["subdomains"], "", "").value
+    names = number(best["subdomains"], "subdomain")
+    verb = "has" if best["subdomains"] == 1 else "have"
+    return f"{names} {verb} most customers in {best['country']}; {away} hosted outside it"
+
+
+def _check_customers(rows: Rows) -> Iterator[str]:
+    """Check that bases add up, and that names on another continent are in another country."""
+    for column in ("known", "other_country", "other_continent"):
+        for reading in {r["reading"] for r in rows["customers"]}:
+            own = {r["basis"]: r[column] for r in rows["customers"] if r["reading"] == reading}
+            if own.pop("all") != sum(own.values()):
+                yield f"customers: {column} of the bases does not sum to all ({reading})"
+    for table_id in ("customers", "customer-countries"):
+        for row in rows[table_id]:
+            whole = row.get("known", row["subdomains"])
+            if not row["other_continent"] <= row["other_country"] <= whole:
+                yield f"{table_id}: more names on another continent than in another country"
+
+
+TABLES = (
+    ReportTable(
+        "customers",
+        customers.customers,
+        _customers,
+        "A domain's customer country is the one with the greatest weight among those that were "
+        "imported for it, else that of its country-code top-level domain; codes sold all over "
+        "the world (.io, .tv) say nothing. Names take over their domain's. Both readings of “not "
+        "in the country”: none of the name's regions is there, or not all are. Names without a "
+        "region are not known. The published figures rest on Alexa's client shares.",
+        checks=(_check_customers,),
+        shares=(("other_country", "other_country_share", "known"),),
+    ),
+    ReportTable(
+        "customer-countries",
+        customers.customer_countries,
+        _countries,
+        "The same by customer country, for names with no region in it; the largest countries by "
+        "names.",
+        shares=(("other_country", "other_country_share", "subdomains"),),
+    ),
+)

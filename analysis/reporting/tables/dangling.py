@@ -1,0 +1,71 @@
+"""Aliases whose target does not exist."""
+
+from collections.abc import Iterator
+
+from analysis.deployment import dangling
+from analysis.reporting.tables.report_table import ReportTable, Rows, Tables, rows_of
+from core.report_tables import TOP_DANGLING
+
+
+def _dangling(tables: Tables) -> str:
+    rows = rows_of(tables, "dangling")
+    if not rows:
+        return "No alias leads to a provider’s name that does not exist"
+    names, free = (
+        tables["dangling"].n,
+        sum(r["subdomains"] for r in rows if r["claimable"] == "yes"),
+    )
+    lead = "1 name has an alias" if names == 1 else f"{names:,} names have an alias"
+    claimed = f"{min(free, names):,} of them could be taken over by anyone"
+    return f"{lead} whose target does not exist; {claimed}"
+
+
+def _dangling_names(tables: Tables) -> str:
+    domains = {r["domain"] for r in rows_of(tables, "dangling-names")}
+    if not domains:
+        return "No domain has an alias whose target does not exist"
+    more = "at least " if tables["dangling-names"].n > TOP_DANGLING else ""
+    whose = "one domain" if len(domains) == 1 else f"{more}{len(domains):,} domains"
+    return f"Aliases whose target does not exist are in {whose}"
+
+
+def _check_dangling(rows: Rows) -> Iterator[str]:
+    """Check that no count is empty."""
+    for row in rows["dangling"]:
+        if not 0 < row["subdomains_share"] <= 1 or not row["targets"] or not row["domains"]:
+            yield f"dangling: the figures of {row['rule']} do not add up"
+
+
+def _check_dangling_names(rows: Rows) -> Iterator[str]:
+    """Check that the list has no more names of a rule than are counted."""
+    listed: dict[str, set[str]] = {}
+    for row in rows["dangling-names"]:
+        listed.setdefault(row["rule"], set()).add(row["name"])
+    counted = {row["rule"]: row["subdomains"] for row in rows["dangling"]}
+    for rule, names in listed.items():
+        if len(names) > counted.get(rule, 0):
+            yield f"dangling-names: more names with {rule} than are counted"
+
+
+TABLES = (
+    ReportTable(
+        "dangling",
+        dangling.dangling,
+        _dangling,
+        "A name whose alias leads to a provider's name that its own servers deny (NXDOMAIN); the "
+        "rule of the missing name says whose it was. “Can be claimed” is by the provider's "
+        "documented naming at the rule's date, not by a trial: no name was registered. Providers "
+        "that answer for missing names (GitHub Pages, S3) are not seen, so the counts are "
+        "lower bounds. Shares are of all dangling names; no published figure.",
+        checks=(_check_dangling,),
+    ),
+    ReportTable(
+        "dangling-names",
+        dangling.dangling_names,
+        _dangling_names,
+        "The dangling names themselves, first those whose target can be claimed, then by the "
+        "rank of the domain; the first 200, all others are in the lake table fronts. No published "
+        "figure.",
+        checks=(_check_dangling_names,),
+    ),
+)
