@@ -15,8 +15,8 @@ from webapp.store.recommendations import services
 from webapp.store.surveys.services import ANONYMOUS
 
 AUDIENCE = "DE 40\nUS 35\nJP 25\n"
-CURRENT = ("aws/us-east-1",)
-TITLE = "Sample: clients in DE, US and JP, served from us-east-1"
+CURRENT = ("aws/us-east-1", "aws/us-west-2")
+TITLE = "Sample: clients in DE, US and JP, served from us-east-1 and us-west-2"
 TENANT_AUDIENCE = "US 30\nDE 20\nGB 15\nIN 15\nBR 10\nAU 10\n"
 TENANT_TITLE = "Sample: a tenant with {n} emulated domains"
 AUDIT_NAME = "Default policy"

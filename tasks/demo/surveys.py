@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
+from django.db.models import F
 from django.utils import timezone
 
 from analysis.deployment.countries import continents, region_countries
@@ -111,4 +112,7 @@ def attach_external(survey: Survey, world: World) -> None:
 
 def compare(before: Survey, after: Survey) -> None:
     """Compare the two surveys, so that their page is ready."""
+    # A sweep that saw the earlier one before it ended may have closed it once more, as of now.
+    Survey.objects.filter(pk=before.pk).update(finished_at=F("created_at"))
+    before.refresh_from_db()
     derived.compare_surveys(before, after)

@@ -73,7 +73,8 @@ def build_earlier(
             ],
         )
         moves.append(Move(zone.domain, tuple(sorted(moved)), before, after))
-    known = world.places | allocator.places
+    # The allocator passed by addresses of the world, whose places are those that hold.
+    known = allocator.places | world.places
     return replace(world, zones=list(zones.values()), places=known), moves
 
 

@@ -71,6 +71,7 @@ def _check_surveys(client: Client, world: Any) -> None:
     before, after = (Survey.objects.get(name=name) for name in (surveys.EARLIER_NAME, surveys.NAME))
     page = client.get(f"/s/{after.slug}/reports/customers/").content.decode()
     assert "other country" in page or "another country" in page
+    assert (after.finished_at - before.finished_at).days > 180
     moves = surveys.earlier_world(world)[1]
     compared = comparison.comparison(before, after)
     assert moves
@@ -78,6 +79,8 @@ def _check_surveys(client: Client, world: Any) -> None:
     into_cloud = compared.flow("providers", "outside", "aws")
     came = [move for move in moves if move.before == ("", "") and move.after[0] == "aws"]
     assert (into_cloud["names"] if into_cloud else 0) == sum(len(move.names) for move in came)
+    in_zones = sum(len(m.names) for m in moves if m.before[0])
+    assert compared.sums["zones"]["changed"] <= in_zones
     assert compared.sums["regions"]["changed"] == sum(
         len(m.names) for m in moves if m.before[0] and m.before[0] == m.after[0]
     )
