@@ -12,7 +12,13 @@ from typing import Protocol
 import numpy as np
 
 from analysis.optimization.solver.certificate import ProofLog
-from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node, outside_of
+from analysis.optimization.solver.lagrangian_bound import (
+    MANY_POINTS,
+    Ascent,
+    Effort,
+    Node,
+    outside_of,
+)
 from analysis.optimization.solver.local_search import exchange, start
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import Dual, as_ints, explore
@@ -25,6 +31,10 @@ SEEDED_STEPS = 120
 SEEDED_LENGTH = 0.5
 NODE_STEPS = 60
 NODE_LENGTH = 0.8
+# Steps on many points are expensive: fewer, longer ones close as many boxes.
+FEW_SEEDED_STEPS = 60
+FEW_NODE_STEPS = 30
+FEW_NODE_LENGTH = 1.6
 # Budget of a search, as a multiple of the free regions, before the box is divided instead.
 SEARCH_FACTOR = 20
 # Up to this many cells, exhaustive search from rough duals is faster than subgradient steps first.
@@ -119,13 +129,9 @@ class Tree:
     def _work(self, node: Node) -> None:
         self.nodes += 1
         root = self.nodes == 1
-        steps, length = NODE_STEPS, NODE_LENGTH
-        if root:
-            steps, length = ROOT_STEPS, ROOT_LENGTH
-            if self.seed is not None:
-                steps, length = SEEDED_STEPS, SEEDED_LENGTH
         left = self.problem.size - len(node.inside)
         if left > 0 and node.rows.size >= left:
+            steps, length = self._steps(root=root)
             self._improve_bound(node, Effort(steps, length, self.until), root)
         if root:
             self.root = replace(node)
@@ -133,6 +139,15 @@ class Tree:
             self._close(node)
         else:
             self._divide(node)
+
+    def _steps(self, *, root: bool) -> tuple[int, float]:
+        """Return the number of steps and the first step length of a box."""
+        is_large = self.problem.points >= MANY_POINTS
+        if not root:
+            return (FEW_NODE_STEPS, FEW_NODE_LENGTH) if is_large else (NODE_STEPS, NODE_LENGTH)
+        if self.seed is None:
+            return ROOT_STEPS, ROOT_LENGTH
+        return FEW_SEEDED_STEPS if is_large else SEEDED_STEPS, SEEDED_LENGTH
 
     def _improve_bound(self, node: Node, effort: Effort, root: bool) -> None:
         Ascent(self.problem, node, self.proof_log, effort).run()

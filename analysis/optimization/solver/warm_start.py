@@ -5,7 +5,7 @@ import time
 import numpy as np
 
 from analysis.optimization.model.costs import Costs, Ints
-from analysis.optimization.solver.branch_and_bound import ROOT_LENGTH, ROOT_STEPS, Tree
+from analysis.optimization.solver.branch_and_bound import ROOT_LENGTH, Tree
 from analysis.optimization.solver.certificate import ProofLog
 from analysis.optimization.solver.cost_kernels import gains
 from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node
@@ -15,9 +15,10 @@ from analysis.optimization.solver.search_kernels import Dual
 
 # Time limit of the problem of mean rounds.
 MAX_SECONDS = 10.0
-# Clients that are drawn in proportion to their weights, and regions of which the best set of all
-# clients is expected to consist.
+# Clients that are drawn in proportion to their weights, steps of all clients' levels after that,
+# and regions of which the best set of all clients is expected to consist.
 SAMPLE = 6000
+SAMPLE_STEPS = 150
 MIN_REGIONS = 32
 REGIONS_PER_CHOICE = 6
 
@@ -89,7 +90,7 @@ def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
         tree.root.frequency,
     )
     if 0 < problem.size - len(node.inside) <= rows.size:
-        Ascent(problem, node, ProofLog(), Effort(ROOT_STEPS, ROOT_LENGTH, until)).run()
+        Ascent(problem, node, ProofLog(), Effort(SAMPLE_STEPS, ROOT_LENGTH, until)).run()
     return Node((), problem.free, node.dual, node.side, 0, node.frequency)
 
 
