@@ -176,4 +176,4 @@ def test_a_damaged_digit_of_aws_lies_outside_amazons_blocks():
 
     assert assess_file(read_ranges("aws", (whole % ", ".join(rows)).encode())).refusal is None
     said = assess_file(read_ranges("aws", (whole % ", ".join(damaged)).encode())).refusal
-    assert "198.151.7.0/24 (EC2) lies in no block of AMAZON" in said
+    assert "198.151.7.0/24 (EC2) is in no block of AMAZON" in said

@@ -95,7 +95,7 @@ def test_what_providers_publish_is_believed(provider, data):
         (
             "google",
             google(("198.51.100.0/24", "us-west1"), ("192.0.2.0/24", "us-west1")),
-            "192.0.2.0/24 stands behind 198.51.100.0/24",
+            "192.0.2.0/24 follows 198.51.100.0/24",
         ),
         (
             "google",
@@ -115,11 +115,15 @@ def test_what_providers_publish_is_believed(provider, data):
             "192.0.3.0/24 is in AzureCloud.eastus, not in AzureCloud",
         ),
         ("oracle", oracle(("192.0.2.0/24", "us-ashburn-1"), ("192.0.2.0/25", "us-p")), "overlap"),
-        ("digitalocean", feed(("192.0.2.0/24", "Clifton")) * 2, "192.0.2.0/24 (US Clifton) stands"),
+        (
+            "digitalocean",
+            feed(("192.0.2.0/24", "Clifton")) * 2,
+            "192.0.2.0/24 (US Clifton) is listed twice",
+        ),
         (
             "digitalocean",
             feed(("192.0.2.0/24", "Clifton"), ("192.0.2.0/24", "Edison")),
-            "192.0.2.0/24 stands in US Clifton and in US Edison",
+            "192.0.2.0/24 is in US Clifton and in US Edison",
         ),
     ],
 )
