@@ -26,6 +26,10 @@ class Conflict(BadInput):
     """
 
 
+class Forbidden(NephoscopeError):
+    """An action that the role of the user does not permit; the message names the role it takes."""
+
+
 class MissingData(NephoscopeError):
     """Something that has to be imported or run first; the message names the command."""
 

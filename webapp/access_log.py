@@ -11,7 +11,11 @@ import re
 
 # Longer addresses are truncated, so that requests cannot fill the disk.
 MAX_CHARACTERS = 500
-_SECRET = re.compile(r"(/shared/|/welcome/[^/]+/|/recommendations/)(?!shared/)[A-Za-z0-9_-]{16,}")
+# The address of an invitation is also a parameter of the sign-in page, where "/" is "%2F".
+_SECRET = re.compile(
+    r"(/shared/|/welcome/[^/]+/|/recommendations/|/invitations/|%2Finvitations%2F)"
+    r"(?!shared/)[A-Za-z0-9_-]{16,}"
+)
 # Visitors of other sites, whose addresses are not kept: (client, method, address, …) of uvicorn.
 _BEACON = "/beacon/"
 # uvicorn's loggers keep their own handlers; all others propagate to the root logger.

@@ -19,7 +19,7 @@ from tasks.campaigns import conclusion, scheduler
 from tasks.platform.app import AWAY, queue
 from tasks.protocol.work_order import STOPPED
 from tasks.vantage_admin import enrolment
-from webapp.store.access.visibility import OPERATOR, Operator, owner_of
+from webapp.store.access.visibility import OPERATOR, Operator, may_manage, owner_of
 from webapp.store.campaigns import selectors, services, units
 from webapp.store.campaigns.plans import (
     TARGET_FIELDS,
@@ -188,11 +188,8 @@ def find(slug: str, user: Any = OPERATOR) -> Campaign:
 
 
 def may_change(campaign: Campaign, user: Any) -> bool:
-    """Whether a user may pause or stop a campaign: an operator, or its maker."""
-    if isinstance(user, Operator) or is_staff(user):
-        return True
-    owner = owner_of(user)
-    return owner is not None and campaign.maker_id == owner.pk
+    """Whether a user may pause or stop a campaign: an operator, or who manages it."""
+    return isinstance(user, Operator) or is_staff(user) or may_manage(campaign, user)
 
 
 def pause(campaign: Campaign) -> bool:

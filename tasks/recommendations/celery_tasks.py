@@ -22,6 +22,7 @@ from tasks.platform.app import AWAY, app, queue
 from tasks.recommendations import from_domains
 from tasks.recommendations.request import Known, Question, ask, read
 from tasks.recommendations.solve import load_loops, recommend
+from webapp.store.access.visibility import owner_of
 from webapp.store.models import Recommendation, Survey
 from webapp.store.recommendations import services
 from webapp.store.recommendations.services import TooManyRecommendations
@@ -106,11 +107,14 @@ def create(
 
 
 def store_variant(
-    row: Recommendation, options: Mapping[str, Any], title: str = ""
+    row: Recommendation, options: Mapping[str, Any], user: Any = None
 ) -> Recommendation:
-    """Store changed options for the same files as another row; raises as ``create``."""
+    """Store changed options for the same files as another row; raises as ``create``.
+
+    It belongs to the user; to everybody with its address where the other does.
+    """
     files = {n: path.read_bytes() for n, path in services.paths_of(row).items()}
-    origin = services.Origin(row.owner, title or row.title, row.survey, row.source)
+    origin = services.Origin(row.owner and owner_of(user), row.title, row.survey, row.source)
     return create(files, {**row.options, **options}, None, origin=origin)
 
 

@@ -79,6 +79,8 @@ PAGES = (
 )
 # Pages that an account opens.
 OWN_PAGES = (
+    "/account/organisations/",
+    "/account/organisations/{organisation}/",
     "/schedules/",
     "/schedules/new/?kind=audit",
     "/schedules/{nightly}/",

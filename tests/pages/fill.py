@@ -44,6 +44,7 @@ def of_an_account() -> dict[str, str]:
         cast.happen(nightly, day, cast.change("shop.example", after=after))
     saved = lists.create_list(owner, "Shops", b"shop.example\nnot a domain\n")
     who, key = accounts.issue_invitation(accounts.create_account("invited"))
+    answers = recommendations_of(owner, client)
     return {
         "session": client.cookies["sessionid"].value,
         "nightly": nightly.slug,
@@ -52,7 +53,8 @@ def of_an_account() -> dict[str, str]:
         "invited": who,
         "key": key,
         "pool": pool_and_vantage(owner),
-        **recommendations_of(owner, client),
+        "organisation": organisation_of(owner, answers["answer"]),
+        **answers,
     }
 
 
@@ -72,6 +74,19 @@ def pool_and_vantage(owner: Any) -> str:
     reports = [screening_cast.build_report(n, kind, begun, rng) for n, kind in kinds.items()]
     screening_cast.send(pool, reports)
     return str(pool.key)
+
+
+def organisation_of(owner: Any, token: str) -> str:
+    """An organisation with two members, a recommendation and an open invitation."""
+    from webapp.store.access import accounts, organisations
+
+    made = organisations.create(owner, "Umbrella Research")
+    mine = organisations.find_membership(owner, made.slug)
+    assert mine is not None
+    organisations.accept(accounts.create_account("jon"), organisations.invite(mine, "member")[1])
+    organisations.invite(mine, "viewer", "Auditors")
+    organisations.add_object(mine, "recommendation", token)
+    return made.slug
 
 
 def recommendations_of(owner: Any, client: Any) -> dict[str, str]:

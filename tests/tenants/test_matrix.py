@@ -12,7 +12,10 @@ from django.test import Client
 
 from tasks.surveys import derived
 from tests.tenants.conftest import NAME, NEVER, PRIVATE, TenantAccounts
+from tests.tenants.organisation_cast import Umbrella, sign_in
 from tests.tenants.routes import ACCOUNT, MAKER, OPEN, SHOWN, Address, every_address
+from webapp.store.access import organisations
+from webapp.store.models import Survey
 
 OPENED = (200, 202, 302, 405)
 KINDS = pytest.mark.parametrize("kind", ["survey", "campaign", "audit"])
@@ -194,3 +197,61 @@ def test_every_form_needs_its_token(accounts: TenantAccounts) -> None:
         path = address.fill(accounts.values(PRIVATE, address.of))
         answer = client.post(path, "{}", content_type="application/json")
         assert answer.status_code in (403, 404, 405), (address.route, answer.status_code)
+
+
+@pytest.fixture
+def umbrella(accounts: TenantAccounts) -> Umbrella:
+    """With everything private of Anna."""
+    found = Umbrella(accounts.anna, accounts.bert)
+    for thing in accounts.things:
+        organisations.add_object(found.owner, thing.kind, thing.private.slug)
+    return found
+
+
+def test_a_viewer_reads_every_address_and_changes_none(
+    accounts: TenantAccounts, umbrella: Umbrella
+) -> None:
+    client = umbrella.client("viewer")
+    faults = []
+    for address in addresses(SHOWN, MAKER):
+        path = address.fill(accounts.values(PRIVATE, address.of))
+        code = ask(client, "get", path, accounts.query(address.name)).status_code
+        # Who sees a campaign may plan one of the same kind.
+        is_read = address.kind == SHOWN or "clone" in address.route
+        expected = (200, 202, 302, 405) if is_read else (403, 404, 405)
+        if code not in expected:
+            faults.append(f"get {address.route} {code}")
+        if address.kind == MAKER and "clone" not in address.route:
+            code = ask(client, "post", path, {}).status_code
+            faults += [f"post {address.route} {code}"] if code not in (403, 404, 405) else []
+    assert not faults, "\n".join(faults)
+    assert Survey.objects.get(slug=PRIVATE).owner == accounts.anna
+
+
+def test_members_of_another_organisation_and_former_members_open_nothing(
+    accounts: TenantAccounts, umbrella: Umbrella
+) -> None:
+    former = umbrella.by_role["member"]
+    user = former.user
+    organisations.remove_member(umbrella.owner, former)
+    faults = []
+    for client in (sign_in(accounts.bert), sign_in(user)):
+        for address in addresses(SHOWN, MAKER):
+            theirs, never = (
+                ask(
+                    client,
+                    "get",
+                    address.fill(accounts.values(slug, address.of)),
+                    accounts.query(address.name),
+                )
+                for slug in (PRIVATE, NEVER)
+            )
+            same = theirs.content.replace(PRIVATE.encode(), NEVER.encode()) == never.content
+            if theirs.status_code != 404 or not same or told(theirs) != told(never):
+                faults.append(f"{address.route} {theirs.status_code}")
+        for path in (umbrella.path(), "/account/organisations/none/"):
+            assert client.get(path).status_code == 404
+        for action in ("invite", "add-object", "delete", "remove-member", "change-role"):
+            assert client.post(umbrella.path(action)).status_code == 404
+        assert NAME not in client.get("/surveys/").content.decode()
+    assert not faults, "\n".join(faults)

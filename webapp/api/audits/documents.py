@@ -4,6 +4,7 @@ from typing import Any
 
 from django.urls import get_script_prefix
 
+from webapp.store.access.visibility import may_see
 from webapp.store.audits.policies import Preset
 from webapp.store.models import Audit, AuditSuppression, SavedList, SavedPolicy
 
@@ -53,9 +54,8 @@ def audit_json(row: Audit, reader: Any = None) -> dict[str, Any]:
 def _survey_slug(row: Audit, reader: Any) -> str | None:
     """The survey where the reader may open it."""
     survey = row.survey
-    if survey is None or survey.owner_id not in (None, getattr(reader, "pk", None)):
-        return None
-    return survey.slug
+    is_open = survey is not None and may_see("survey", [survey.slug], reader)
+    return survey.slug if survey is not None and is_open else None
 
 
 def _step(row: Audit) -> str:

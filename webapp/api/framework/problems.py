@@ -9,7 +9,7 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import NinjaAPI, Schema
 from ninja.errors import HttpError, ValidationError
 
-from core.errors import BadInput, Conflict, Damaged, MissingData, NephoscopeError
+from core.errors import BadInput, Conflict, Damaged, Forbidden, MissingData, NephoscopeError
 from webapp.api.framework.events import TooManyStreams
 from webapp.api.framework.paging import ListChanged
 from webapp.store.audits.services import TooManyAudits
@@ -129,6 +129,7 @@ def register(api: NinjaAPI) -> None:
         TooManyRecommendations: _busy,
         TooManySimulations: _simulating,
         TooManyAudits: lambda r, e: problem(429, "open-audits", str(e), retry_after=30),
+        Forbidden: lambda r, e: problem(403, "refused", str(e)),
         MissingData: lambda r, e: problem(409, "missing-data", str(e)),
         NephoscopeError: lambda r, e: problem(503, "unavailable", str(e)),
         RequestDataTooBig: lambda r, e: problem(413, "too-large", "the body is over 40 MiB"),

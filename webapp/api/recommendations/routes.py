@@ -21,7 +21,7 @@ from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body, exactly_one, schema
-from webapp.store.access.visibility import owner_of
+from webapp.store.access.visibility import may_manage, owner_of
 from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
 from webapp.store.recommendations.services import CURVE_COLUMNS, curve_rows
@@ -305,7 +305,7 @@ def get_curve(request: HttpRequest, token: str, kind: str) -> Any:
 def _own(request: HttpRequest, token: str) -> Recommendation:
     """Return an own recommendation; anonymous ones cannot be changed."""
     row = _known(request, token)
-    if row.owner_id is None or row.owner_id != request.user.pk:
+    if row.owner_id is None or not may_manage(row, request.user):
         raise Http404("there is no such recommendation")
     return row
 

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from core.errors import BadInput
+from core.errors import BadInput, Conflict
 from webapp.pages.ui.access import signed_in
-from webapp.store.access import login_throttle, sharing, tokens
+from webapp.store.access import login_throttle, organisations, sharing, tokens
 from webapp.store.accounts import deletion
 from webapp.store.models import ApiToken, Campaign, Survey
 from webapp.store.surveys import selectors
@@ -52,6 +52,7 @@ def show_account(
         "surveys": [selectors.row_of(c) for c in mine[:SHOWN]],
         "takeovers": selectors.takeovers_of(request.user),
         "campaigns": _campaigns(request.user),
+        "memberships": organisations.memberships_of(request.user),
         "tokens": tokens.live(request.user),
         "links": [_link(request, link) for link in sharing.links_by(request.user)],
         "lives": lifetime_choices(tokens.LIVES_DAYS),
@@ -69,8 +70,9 @@ def show_account(
 
 def _campaigns(user: Any) -> list[Campaign]:
     """Return the campaigns of a user, without their plans, which may be long."""
-    shown = ("slug", "name", "state", "owner", "synthetic", "created_at")
-    return list(Campaign.objects.filter(maker=user.pk).only(*shown)[:SHOWN])
+    shown = ("slug", "name", "state", "owner", "synthetic", "created_at", "organisation__name")
+    rows = Campaign.objects.filter(maker=user.pk).select_related("organisation")
+    return list(rows.only(*shown)[:SHOWN])
 
 
 def _link(request: HttpRequest, link: Any) -> dict[str, Any]:
@@ -116,12 +118,10 @@ def close_account(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         error = _check_password(request)
         if not error:
-            user = request.user
-            auth.logout(request)
-            deletion.remove_account(user)
-            answer = redirect("atlas")
-            answer["Clear-Site-Data"] = '"cache"'
-            return answer
+            try:
+                return _remove_account(request)
+            except Conflict as conflict:
+                error = str(conflict)
     owned = {"owner": request.user.pk}
     context = {
         "section": "account",
@@ -130,6 +130,15 @@ def close_account(request: HttpRequest) -> HttpResponse:
         "error": error,
     }
     return render(request, "accounts/close.html", context, status=422 if error else 200)
+
+
+def _remove_account(request: HttpRequest) -> HttpResponse:
+    user = request.user
+    deletion.remove_account(user)
+    auth.logout(request)
+    answer = redirect("atlas")
+    answer["Clear-Site-Data"] = '"cache"'
+    return answer
 
 
 def _check_password(request: HttpRequest) -> str:

@@ -66,6 +66,7 @@ def _context(request: HttpRequest, kind: str, thing: sharing.Shareable) -> dict[
         "thing": thing,
         "kind": kind,
         "is_private": thing.owner_id is not None,
+        "organisation": thing.organisation,
         "pages": {name: reverse(page, args=[thing.slug]) for name, page in _PAGES[kind].items()},
     }
     if isinstance(thing, Survey):
@@ -137,7 +138,7 @@ def delete(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRespons
 @require_POST
 def revoke_link(request: HttpRequest, pk: int) -> HttpResponse:
     """Revoke a share link."""
-    link = sharing.links_by(request.user).filter(pk=pk).first()
+    link = sharing.links_managed_by(request.user).filter(pk=pk).first()
     if link is None or not sharing.revoke(request.user, pk):
         raise Http404("no such link")
     if request.POST.get("back"):

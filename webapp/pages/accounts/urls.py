@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from webapp.pages.accounts import account, export, sharing, sign_in
+from webapp.pages.accounts import account, export, organisations, sharing, sign_in
 
 # The same pages for campaigns and audits.
 _CAMPAIGN = [
@@ -29,6 +29,14 @@ urlpatterns = [
     path("account/links/<int:pk>/revoke/", sharing.revoke_link, name="revoke-link"),
     path("account/archive/", export.export_account, name="export-account"),
     path("account/close/", account.close_account, name="close-account"),
+    path("account/organisations/", organisations.overview, name="organisations"),
+    path("account/organisations/<slug:slug>/", organisations.organisation, name="organisation"),
+    path(
+        "account/organisations/<slug:slug>/do/<slug:action>/",
+        organisations.change,
+        name="change-organisation",
+    ),
+    path("account/invitations/<str:secret>/", organisations.invitation, name="join-organisation"),
     path("s/<slug:slug>/sharing/", sharing.overview, name="sharing"),
     path("s/<slug:slug>/sharing/links/", sharing.new_link, name="new-share-link"),
     path("s/<slug:slug>/sharing/visibility/", sharing.visibility, name="visibility"),

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from webapp.pages.ui import formatting
-from webapp.store.access.visibility import SharedReader
+from webapp.store.access.visibility import SharedReader, visible
 from webapp.store.models import Audit, Campaign, Survey
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
@@ -104,7 +104,7 @@ def is_open(thing: Audit | Campaign | Survey, user: Any) -> bool:
     """Whether the user may open a thing that an audit names; visitors of a link may not."""
     if isinstance(user, SharedReader):
         return False
-    return thing.owner_id is None or thing.owner_id == user.pk
+    return visible(type(thing)._default_manager.filter(pk=thing.pk), user).exists()
 
 
 def shown_finding(finding: Mapping[str, Any], reader: Reader) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from webapp.pages.recommendations import constraints
 from webapp.pages.recommendations.answer import AnswerView, answer_context, choose_size
 from webapp.pages.surveys.views import progress_of
 from webapp.store.access import share_links
-from webapp.store.access.visibility import owner_of
+from webapp.store.access.visibility import may_manage, owner_of
 from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
 from webapp.store.surveys import selectors
@@ -129,10 +129,12 @@ _TEMPLATES = {
 
 def _owner_context(request: HttpRequest, row: Recommendation) -> dict[str, Any]:
     """What the owner has beside the answer: earlier runs, and the link that shares it."""
-    secret = share_links.secret_of(row)
+    manages = row.owner_id is not None and may_manage(row, request.user)
+    secret = share_links.secret_of(row) if manages else ""
     path = reverse("shared-recommendation", args=[secret]) if secret else ""
     return {
-        "others": services.earlier(row)[:8],
+        "manages": manages,
+        "others": services.earlier(row, request.user)[:8],
         "share_address": request.build_absolute_uri(path) if path else "",
     }
 
@@ -207,7 +209,8 @@ def save_constraints(request: HttpRequest, token: str) -> HttpResponse:
     row = _known(request, token)
     query = request.GET
     try:
-        made = celery_tasks.store_variant(row, constraints.read_constraints(query, row.options))
+        options = constraints.read_constraints(query, row.options)
+        made = celery_tasks.store_variant(row, options, request.user)
     except NephoscopeError as error:
         return _refused(request, row, str(error))
     return redirect("recommendation", token=made.token)
@@ -232,6 +235,6 @@ def delete_recommendation(request: HttpRequest, token: str) -> HttpResponse:
 
 def _own(request: HttpRequest, token: str) -> Recommendation:
     row = _known(request, token)
-    if row.owner_id is None or row.owner_id != request.user.pk:
+    if row.owner_id is None or not may_manage(row, request.user):
         raise Http404("there is no such recommendation")
     return row

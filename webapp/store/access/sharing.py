@@ -11,8 +11,9 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from core.errors import BadInput, Conflict
-from webapp.store.access.tokens import digest
+from webapp.store.access.tokens import digest, live_condition
 from webapp.store.access.url_ownership import MODELS
+from webapp.store.access.visibility import manageable, may_manage
 from webapp.store.models import Audit, Campaign, ShareLink, Survey
 
 Shareable = Survey | Campaign | Audit
@@ -25,15 +26,14 @@ _SALT = "nephoscope.share-link"
 
 
 def find_own(user: Any, kind: str, slug: str) -> Shareable | None:
-    """Return an object that the user created, published or not."""
-    if user is None or not user.is_authenticated:
-        return None
-    return MODELS[kind]._default_manager.filter(slug=slug, maker=user.pk).first()
+    """Return an object that the user manages, published or not."""
+    found: Any = manageable(MODELS[kind]._default_manager.filter(slug=slug), user).first()
+    return found
 
 
 def may_change(user: Any, survey: Survey) -> bool:
-    """Whether the user may cancel a survey: its creator, or anybody for an anonymous one."""
-    return survey.maker_id is None or bool(user and user.pk == survey.maker_id)
+    """Whether the user may cancel a survey: who manages it, or anybody for an anonymous one."""
+    return survey.maker_id is None or may_manage(survey, user)
 
 
 def publish(thing: Shareable) -> None:
@@ -87,12 +87,6 @@ def path_of(link: ShareLink) -> str:
     return f"{get_script_prefix()}shared/{token}/" if token else ""
 
 
-def live_condition() -> Q:
-    """Return the filter of valid links."""
-    ends = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
-    return ends & Q(revoked_at__isnull=True, owner__is_active=True)
-
-
 def find(token: str) -> ShareLink | None:
     """Return the valid link of a token and record its use."""
     row = _with_names(ShareLink.objects.filter(live_condition(), sha256=digest(token))).first()
@@ -119,7 +113,15 @@ def links_by(user: Any) -> QuerySet[ShareLink]:
     return _with_names(ShareLink.objects.filter(live_condition(), owner=user))
 
 
-def revoke(owner: Any, pk: int) -> bool:
-    """Revoke a link; return false if it is not the owner's or already revoked."""
-    live = ShareLink.objects.filter(live_condition(), owner=owner, pk=pk)
-    return bool(live.update(revoked_at=timezone.now()))
+def links_managed_by(user: Any) -> QuerySet[ShareLink]:
+    """Return the valid links that a user created, and those to objects that the user manages."""
+    managed = Q(owner=user)
+    for kind, model in MODELS.items():
+        managed |= Q(**{f"{kind}__in": manageable(model._default_manager.all(), user)})
+    return _with_names(ShareLink.objects.filter(live_condition(), managed))
+
+
+def revoke(user: Any, pk: int) -> bool:
+    """Revoke a link; return false if the user may not, or it is already revoked."""
+    live = links_managed_by(user).filter(pk=pk).values("pk")
+    return bool(ShareLink.objects.filter(pk__in=live).update(revoked_at=timezone.now()))

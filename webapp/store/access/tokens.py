@@ -48,17 +48,19 @@ def digest(secret: str) -> str:
 
 def live(owner: Any) -> QuerySet[ApiToken]:
     """Return the valid tokens of a user."""
-    return ApiToken.objects.filter(_is_live(), owner=owner)
+    return ApiToken.objects.filter(live_condition(), owner=owner)
 
 
-def _is_live() -> Q:
+def live_condition() -> Q:
+    """Return the filter of valid tokens and share links."""
     ends = Q(expires_at__isnull=True) | Q(expires_at__gt=timezone.now())
     return ends & Q(revoked_at__isnull=True, owner__is_active=True)
 
 
 def find(secret: str) -> ApiToken | None:
     """Return the valid token of a secret and record its use."""
-    row = ApiToken.objects.filter(_is_live(), sha256=digest(secret)).select_related("owner").first()
+    rows = ApiToken.objects.filter(live_condition(), sha256=digest(secret))
+    row = rows.select_related("owner").first()
     now = timezone.now()
     if row and (row.last_used_at is None or now - row.last_used_at > TOUCHED_EVERY):
         ApiToken.objects.filter(pk=row.pk).update(last_used_at=now)

@@ -1,5 +1,6 @@
 """Visibility of rows: rows without owner are public, others are visible to their owner.
 
+Rows of an organisation are visible to its members, too; its owners and admins also manage them.
 Visitors of a share link see its target only; operator commands see all rows.
 """
 
@@ -9,9 +10,10 @@ from typing import Any, TypeVar
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
-from webapp.store.access import sharing
+from webapp.store.access.tokens import live_condition
 from webapp.store.access.url_ownership import MODELS
-from webapp.store.models import ShareLink
+from webapp.store.models import Membership, Role, ShareLink
+from webapp.store.models.bases import OwnedByOrganisation
 
 Row = TypeVar("Row", bound=Model)
 
@@ -29,6 +31,8 @@ class Operator(AnonymousUser):
 
 
 OPERATOR = Operator()
+# Roles that manage all objects of their organisation.
+MANAGERS = (Role.OWNER, Role.ADMIN)
 
 
 def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
@@ -37,12 +41,40 @@ def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
         return queryset
     if isinstance(user, SharedReader):
         # The link is checked on each request, so that revocation takes effect at once.
-        links = ShareLink.objects.filter(sharing.live_condition(), pk=user.link.pk)
+        links = ShareLink.objects.filter(live_condition(), pk=user.link.pk)
         may_be_shared = queryset.model in MODELS.values()
         return queryset.filter(share_links__in=links) if may_be_shared else queryset.none()
     if user is None or not user.is_authenticated:
         return queryset.filter(owner__isnull=True)
-    return queryset.filter(Q(owner__isnull=True) | Q(owner=user.pk))
+    own = Q(owner__isnull=True) | Q(owner=user.pk)
+    return queryset.filter(own | _in_organisation(queryset.model, user, Role.values))
+
+
+def manageable(queryset: QuerySet[Row], user: Any) -> QuerySet[Row]:
+    """Filter rows to those that the user may publish, share and delete.
+
+    These are the rows that the user created, and those of organisations whose owner or admin the
+    user is.
+    """
+    if isinstance(user, Operator):
+        return queryset
+    if user is None or not user.is_authenticated:
+        return queryset.none()
+    created = Q(maker=user.pk) if hasattr(queryset.model, "maker") else Q(owner=user.pk)
+    return queryset.filter(created | _in_organisation(queryset.model, user, MANAGERS))
+
+
+def may_manage(row: Model, user: Any) -> bool:
+    """Whether the user may publish, share and delete a row."""
+    return manageable(type(row)._default_manager.filter(pk=row.pk), user).exists()
+
+
+def _in_organisation(model: type[Model], user: Any, roles: Collection[str]) -> Q:
+    """Return the condition of rows in organisations where the user has one of these roles."""
+    if not issubclass(model, OwnedByOrganisation):
+        return Q(pk__in=())
+    joined = Membership.objects.filter(user=user.pk, role__in=roles)
+    return Q(organisation__in=joined.values("organisation"))
 
 
 def may_see(kind: str, slugs: Collection[str], user: Any = None) -> bool:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from lake.schemas import SCHEMAS
+from webapp.store.access import organisations
 from webapp.store.audits import lists
 from webapp.store.audits import services as audit_services
 from webapp.store.campaigns import selectors
@@ -22,7 +23,12 @@ from webapp.store.surveys.uploads import list_path
 
 
 def remove_account(user: Any) -> None:
-    """Delete an account with its private objects; published ones stay without a creator."""
+    """Delete an account with its private objects; published ones stay without a creator.
+
+    Objects in organisations stay with these. Raise ``Conflict`` while the account is the only
+    owner of an organisation with other members.
+    """
+    organisations.leave_all(user)
     for survey in Survey.objects.filter(owner=user):
         remove_survey(survey)
     for row in Recommendation.objects.filter(owner=user):

@@ -16,7 +16,7 @@ from django.db.models import Model, Q
 from django.utils import timezone
 
 from lake.schemas import SCHEMAS
-from webapp.store.access import sharing, tokens
+from webapp.store.access import organisations, sharing, tokens
 from webapp.store.audits import findings, lists, policies
 from webapp.store.campaigns import selectors
 from webapp.store.models import (
@@ -47,6 +47,7 @@ CHUNK_BYTES = 1 << 20
 _PACKED = (".parquet", ".gz", ".zst")
 _SECRET = {
     "id",
+    "organisation",
     "owner",
     "maker",
     "seed",
@@ -87,6 +88,10 @@ def _account(user: Any) -> dict[str, Any]:
         "created_at": user.date_joined,
         "signed_in_at": user.last_login,
         "tokens": [_plain(token) for token in tokens.live(user)],
+        "organisations": [
+            {"name": row.organisation.name, "role": row.role, "joined_at": row.created_at}
+            for row in organisations.memberships_of(user)
+        ],
         "links": [{**_plain(link), link.kind: link.slug} for link in sharing.links_by(user)],
     }
 

@@ -7,6 +7,12 @@ from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
 from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
 from webapp.store.models.beacons import Beacon, BeaconCell
 from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
+from webapp.store.models.organisations import (
+    Membership,
+    Organisation,
+    OrganisationInvitation,
+    Role,
+)
 from webapp.store.models.recommendations import Recommendation
 from webapp.store.models.schedules import (
     AlertDelivery,
@@ -32,6 +38,9 @@ __all__ = [
     "CampaignReport",
     "CampaignUnit",
     "JoinToken",
+    "Membership",
+    "Organisation",
+    "OrganisationInvitation",
     "Pool",
     "PoolInstance",
     "PoolLog",
@@ -40,6 +49,7 @@ __all__ = [
     "RangeTable",
     "Recommendation",
     "Report",
+    "Role",
     "SavedList",
     "SavedPolicy",
     "Schedule",

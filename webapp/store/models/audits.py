@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import Leased
+from webapp.store.models.bases import Leased, OwnedByOrganisation
 from webapp.store.models.campaigns import Campaign
 from webapp.store.models.surveys import Survey
 
@@ -78,7 +78,7 @@ class AuditSuppression(models.Model):
         return f"{self.rule} {self.subject}"
 
 
-class Audit(Leased):
+class Audit(OwnedByOrganisation, Leased):
     """A policy applied to the domains of a survey; the findings are a file beside.
 
     Policy and suppressions are copied, so that an audit shows what was applied after later changes.

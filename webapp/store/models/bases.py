@@ -1,4 +1,4 @@
-"""Abstract models: hashed tokens, share links, leases, work units and finished tables."""
+"""Abstract models: tokens, share links, objects of organisations, leases, units, tables."""
 
 from typing import ClassVar
 
@@ -37,6 +37,21 @@ class SharedByLink(models.Model):
     @property
     def is_shared(self) -> bool:
         return self.share_sha256 is not None
+
+
+class OwnedByOrganisation(models.Model):
+    """A row that the members of an organisation see beside its owner, if it is in one."""
+
+    organisation = models.ForeignKey(
+        "store.Organisation",
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
+
+    class Meta:
+        abstract = True
 
 
 class Leased(models.Model):

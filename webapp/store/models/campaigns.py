@@ -3,10 +3,10 @@
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import FinishedTable, WorkUnit
+from webapp.store.models.bases import FinishedTable, OwnedByOrganisation, WorkUnit
 
 
-class Campaign(models.Model):
+class Campaign(OwnedByOrganisation):
     """Targets times vantage points times rounds, measured by a schedule.
 
     Unit times are seconds since ``started_at`` plus the time spent in pauses (``paused_s``): a

@@ -3,10 +3,10 @@
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import Leased, SharedByLink
+from webapp.store.models.bases import Leased, OwnedByOrganisation, SharedByLink
 
 
-class Recommendation(SharedByLink, Leased):
+class Recommendation(OwnedByOrganisation, SharedByLink, Leased):
     """A question for the best regions and its answer; the files that it was asked by lie beside.
 
     ``token`` is its address. One without an owner is opened by it; an owned one opens to its owner,

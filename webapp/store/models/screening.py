@@ -6,10 +6,10 @@ A row of a report holds what pages and decisions need; the report itself lies in
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import HashedToken, SharedByLink
+from webapp.store.models.bases import HashedToken, OwnedByOrganisation, SharedByLink
 
 
-class Pool(SharedByLink):
+class Pool(OwnedByOrganisation, SharedByLink):
     """A pool of machines that are compared with each other; ``key`` is its slug in addresses.
 
     ``revision`` increases with each change of its findings; ``analysed_revision`` is the revision

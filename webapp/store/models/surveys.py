@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from core.statuses import FINAL_STATES, SurveyState
-from webapp.store.models.bases import FinishedTable, WorkUnit
+from webapp.store.models.bases import FinishedTable, OwnedByOrganisation, WorkUnit
 
 
 class RangeTable(models.Model):
@@ -34,7 +34,7 @@ class RangeTable(models.Model):
         return f"{self.provider} {self.as_of} {self.origin}".strip()
 
 
-class Survey(models.Model):
+class Survey(OwnedByOrganisation):
     """One survey of one domain list."""
 
     # Null for public surveys.

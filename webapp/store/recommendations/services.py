@@ -190,14 +190,14 @@ def owned_by(user: Any, limit: int | None = 200) -> list[Recommendation]:
     return list(rows[:limit])
 
 
-def earlier(row: Recommendation) -> list[Recommendation]:
-    """Return earlier finished recommendations of the owner, same title first."""
+def earlier(row: Recommendation, user: Any) -> list[Recommendation]:
+    """Return earlier finished ones of the owner that the user may see, same title first."""
     if row.owner_id is None:
         return []
     rows = Recommendation.objects.filter(
         owner=row.owner_id, state=State.FINISHED, pk__lt=row.pk
-    ).order_by("-pk")[:20]
-    return sorted(rows, key=lambda other: other.title != row.title)
+    ).order_by("-pk")
+    return sorted(visible(rows, user)[:20], key=lambda other: other.title != row.title)
 
 
 def open_count(owner: Any = EVERYBODY) -> int:

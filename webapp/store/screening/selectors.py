@@ -12,7 +12,7 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from webapp.store.access import share_links
-from webapp.store.access.visibility import Operator, visible
+from webapp.store.access.visibility import Operator, may_manage, visible
 from webapp.store.models import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
 
 GOOD, NETWORK_TEST, BAD, UNKNOWN = "good", "network-test", "bad", "not-enough"
@@ -245,9 +245,7 @@ def _pool_row(pool: Pool, user: Any, counts: Mapping[str, int]) -> PoolRow:
 
 
 def _may_change(pool: Pool, user: Any) -> bool:
-    if isinstance(user, Operator):
-        return True
-    return bool(user is not None and user.is_authenticated and pool.owner_id == user.pk)
+    return isinstance(user, Operator) or may_manage(pool, user)
 
 
 def find_last_change(pool: PoolRow) -> str:

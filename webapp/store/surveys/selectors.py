@@ -53,10 +53,11 @@ class SurveyRow:
     is_final: bool
     owner_id: int | None = None
     maker_id: int | None = None
+    organisation_id: int | None = None
 
     @property
     def is_private(self) -> bool:
-        """Whether its owner alone sees it."""
+        """Whether only its owner and members of its organisation see it."""
         return self.owner_id is not None
 
 
