@@ -400,5 +400,6 @@ def test_suitability_is_judged_and_every_probe_has_its_figures(get):
         ("games", "no"),
         ("web pages", "yes"),
     ]
+    assert page.count("Not suitable") == 2, "a cell and a row of figures"
     assert "Hour" in plain(get("/wide-area/probed/suitability/?by=hour"))
     get("/wide-area/probed/suitability/?by=x&vantage=%00")

@@ -24,6 +24,7 @@ GROUPINGS = {
     "hour": "By hour (UTC)",
 }
 _VERDICTS = {"yes": "Suitable", "no": "Not suitable", "undecided": "Undecided"}
+_STRICTNESS = {"yes": 0, "undecided": 1, "no": 2}
 # Rows of one probe's table on the page; its file holds all.
 MAX_ROWS = 200
 # Shares from 0 to 1 in the drawing of a cell.
@@ -80,7 +81,8 @@ def _headline(rows: list[Row], city: str, places: Mapping[str, str]) -> str:
     if not rows:
         return ""
     use = "games" if any(r["use"] == "games" for r in rows) else rows[0]["use"]
-    verdicts = Counter(r["verdict"] for r in rows if r["use"] == use)
+    decided = _strictest(rows)
+    verdicts = Counter(r["verdict"] for r in decided.values() if r["use"] == use)
     total = verdicts.total()
     counted = f"{verdicts['yes'] or 'none'} of {total} regions"
     if total == 1:
@@ -98,13 +100,24 @@ def _headline(rows: list[Row], city: str, places: Mapping[str, str]) -> str:
 def _matrix(rows: list[Row], places: Mapping[str, str]) -> dict[str, Any]:
     """Return a row per region and a cell per use: its verdict, and its interval as drawn."""
     uses = sorted({row["use"] for row in rows})
-    cells = {(row["region"], row["use"]): _drawn(row) for row in rows}
+    cells = {key: _drawn(row) for key, row in _strictest(rows).items()}
     lines = []
     for region in dict.fromkeys(row["region"] for row in rows):
         own = [cells.get((region, use)) for use in uses]
         lines.append({"region": region, "place": places.get(region, ""), "cells": own})
     lines.sort(key=lambda line: -sum(c["verdict"] == "yes" for c in line["cells"] if c))
     return {"uses": uses, "lines": lines}
+
+
+def _strictest(rows: list[Row]) -> dict[tuple[str, str], Row]:
+    """Return the least favourable verdict of a region for a use, where several probes judge it."""
+    chosen: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        key = row["region"], row["use"]
+        known = chosen.get(key)
+        if known is None or _STRICTNESS[row["verdict"]] > _STRICTNESS[known["verdict"]]:
+            chosen[key] = row
+    return chosen
 
 
 def _drawn(row: Row) -> Row:
