@@ -81,6 +81,8 @@ PAGES = (
 OWN_PAGES = (
     "/account/organisations/",
     "/account/organisations/{organisation}/",
+    "/account/organisations/{organisation}/events/",
+    "/account/events/",
     "/schedules/",
     "/schedules/new/?kind=audit",
     "/schedules/{nightly}/",

@@ -182,7 +182,7 @@ def cancel_survey(request: HttpRequest, slug: str) -> Any:
 )
 def delete_survey(request: HttpRequest, slug: str) -> Any:
     """Cancel and delete a survey with its results; its creator only."""
-    deletion.remove(get_own_or_error(request, "survey", slug))
+    deletion.remove(get_own_or_error(request, "survey", slug), request.user)
     return Status(204, None)
 
 

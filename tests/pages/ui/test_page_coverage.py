@@ -30,7 +30,7 @@ NO_PAGE = {
     *("shared-pool-choose", "shared-pool-findings", "shared-pool-heat", "shared-pool-report"),
     *("shared-pool-file", "vantage-point-token", "invite-vantage-point", "search"),
     *("audit-badge", "survey-badge", "domain-badge", "check-badge", "cancel-simulation"),
-    *("progress", "comparing", "change-organisation", "join-organisation"),
+    *("progress", "comparing", "change-organisation", "join-organisation", "all-events"),
     *("change-alert-endpoint", "resend-alert", "confirm-address", "change-schedule"),
 }
 # Pages that no test opens in a browser yet. Do not add to these: add the page to ``PAGES`` of

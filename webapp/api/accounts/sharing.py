@@ -59,9 +59,9 @@ def _set_visibility(
 ) -> sharing.Shareable:
     thing = get_own_or_error(request, kind, slug)
     if change.public:
-        sharing.publish(thing)
+        sharing.publish(thing, request.user)
     else:
-        sharing.withdraw(thing)
+        sharing.withdraw(thing, request.user)
     thing.refresh_from_db()
     return thing
 

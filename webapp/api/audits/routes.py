@@ -254,7 +254,7 @@ def _report(request: HttpRequest, slug: str, form: str, list_path: str) -> HttpR
 )
 def delete_audit(request: HttpRequest, slug: str) -> Any:
     """Stop and delete an audit with its findings; its survey stays. Its creator only."""
-    deletion.remove(get_own_or_error(request, "audit", slug))
+    deletion.remove(get_own_or_error(request, "audit", slug), request.user)
     return Status(204, None)
 
 

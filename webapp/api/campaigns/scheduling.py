@@ -221,7 +221,7 @@ def _tag(document: dict[str, Any]) -> str:
 def delete_campaign(request: HttpRequest, slug: str) -> Any:
     """Stop a campaign and delete it with its results; its creator only."""
     found = get_own_or_error(request, "campaign", slug)
-    deletion.remove(found)
+    deletion.remove(found, request.user)
     return Status(204, None)
 
 

@@ -17,6 +17,7 @@ from prometheus_client import Histogram
 from tasks.platform import task_metrics
 from tasks.platform.log_context import REQUEST_ID, set_log_fields
 from webapp.api.monitoring.registry import REGISTRY
+from webapp.store.access import events
 
 HEADER = "X-Request-ID"
 _BOUNDS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -61,6 +62,7 @@ def _start_request(request: HttpRequest) -> tuple[str, float]:
     given = request.headers.get(HEADER, "")
     identifier = given if REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
     set_log_fields(request=identifier)
+    events.REQUEST_ID.set(identifier)
     return identifier, time.perf_counter()
 
 

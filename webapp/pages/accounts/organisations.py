@@ -12,8 +12,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from core.errors import BadInput, Forbidden
 from webapp.pages.ui.access import signed_in
 from webapp.store.access import organisations
-from webapp.store.access.visibility import MANAGERS
 from webapp.store.models import Membership, Role
+from webapp.store.models.organisations import MANAGERS
 
 # Addresses of the objects that an organisation may hold.
 _PAGES = {
@@ -52,10 +52,11 @@ def overview(request: HttpRequest) -> HttpResponse:
 @require_GET
 def organisation(request: HttpRequest, slug: str) -> HttpResponse:
     """Show an organisation to a member."""
-    return _show(request, _membership_or_404(request, slug))
+    return _show(request, membership_or_404(request, slug))
 
 
-def _membership_or_404(request: HttpRequest, slug: str) -> Membership:
+def membership_or_404(request: HttpRequest, slug: str) -> Membership:
+    """Return the reader's membership of an organisation, else raise ``Http404``."""
     found = organisations.find_membership(request.user, slug)
     if found is None:
         raise Http404("no such organisation")
@@ -114,7 +115,7 @@ def _text(error: Exception) -> str:
 @require_POST
 def change(request: HttpRequest, slug: str, action: str) -> HttpResponse:
     """Change members, invitations or objects of an organisation."""
-    mine = _membership_or_404(request, slug)
+    mine = membership_or_404(request, slug)
     if action not in _ACTIONS:
         raise Http404("no such action")
     try:

@@ -104,9 +104,9 @@ def visibility(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRes
     """Publish it, or make it private."""
     thing = _owned_or_404(request, kind, slug)
     if request.POST.get("public") == "yes":
-        sharing.publish(thing)
+        sharing.publish(thing, request.user)
     else:
-        sharing.withdraw(thing)
+        sharing.withdraw(thing, request.user)
     return HttpResponseRedirect(sharing_page(kind, slug))
 
 
@@ -129,7 +129,7 @@ def delete(request: HttpRequest, slug: str, kind: str = "survey") -> HttpRespons
     """Delete it with its files, after a confirmation."""
     thing = _owned_or_404(request, kind, slug)
     if request.method == "POST":
-        deletion.remove(thing)
+        deletion.remove(thing, request.user)
         return redirect("account")
     return render(request, "accounts/delete.html", _context(request, kind, thing))
 

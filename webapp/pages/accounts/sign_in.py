@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import BadInput
 from webapp.pages.ui.access import signed_in
-from webapp.store.access import accounts, login_throttle, tokens
+from webapp.store.access import accounts, events, login_throttle, tokens
 
 _BACKEND = "django.contrib.auth.backends.ModelBackend"
 _SECRETS = ("password", "password1", "password2", "old_password", "new_password1", "new_password2")
@@ -75,6 +75,7 @@ def _start_session(request: HttpRequest, user: Any) -> HttpResponse:
     """Begin a session of this person's; the one before it, and its form tokens, are void."""
     auth.login(request, user, backend=_BACKEND)
     request.session.clear_expired()
+    events.record(user, "account.sign-in")
     return HttpResponseRedirect(return_url(request) or reverse("account"))
 
 
@@ -172,6 +173,7 @@ def welcome(request: HttpRequest, who: str, key: str) -> HttpResponse:
     form = SetPasswordForm(user, request.POST or None)
     if request.method == "POST" and form.is_valid():
         form.save()
+        events.record(user, "account.password", "by a link")
         _revoke_tokens_where_asked(request, user)
         return _start_session(request, user)
     more = {"invited": user.get_username(), "n_tokens": tokens.live(user).count()}
@@ -200,6 +202,7 @@ def password(request: HttpRequest) -> HttpResponse:
     attempt.clear()
     form.save()
     auth.update_session_auth_hash(request, form.user)
+    events.record(user, "account.password")
     _revoke_tokens_where_asked(request, user)
     return HttpResponseRedirect(reverse("account") + "?changed=password")
 

@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from webapp.pages.accounts import account, export, organisations, sharing, sign_in
+from webapp.pages.accounts import account, events, export, organisations, sharing, sign_in
 
 # The same pages for campaigns and audits.
 _CAMPAIGN = [
@@ -31,6 +31,13 @@ urlpatterns = [
     path("account/close/", account.close_account, name="close-account"),
     path("account/organisations/", organisations.overview, name="organisations"),
     path("account/organisations/<slug:slug>/", organisations.organisation, name="organisation"),
+    path("account/events/", events.own_events, name="account-events"),
+    path("account/events/all/", events.all_events, name="all-events"),
+    path(
+        "account/organisations/<slug:slug>/events/",
+        events.organisation_events,
+        name="organisation-events",
+    ),
     path(
         "account/organisations/<slug:slug>/do/<slug:action>/",
         organisations.change,

@@ -10,8 +10,9 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from core.errors import BadInput, Conflict, Forbidden
+from webapp.store.access import events
 from webapp.store.access.tokens import digest
-from webapp.store.access.visibility import MANAGERS, manageable, visible
+from webapp.store.access.visibility import manageable, visible
 from webapp.store.models import (
     Audit,
     Campaign,
@@ -24,6 +25,7 @@ from webapp.store.models import (
     ShareLink,
     Survey,
 )
+from webapp.store.models.organisations import MANAGERS
 
 MARK = "nephinv_"
 MAX_ORGANISATIONS = 20  # per account
@@ -54,6 +56,7 @@ def create(user: Any, name: str) -> Organisation:
         slug = f"{slugify(title)[:60] or 'organisation'}-{secrets.token_hex(5)}"
         row = Organisation.objects.create(name=title, slug=slug)
         Membership.objects.create(organisation=row, user=user, role=Role.OWNER)
+        events.record(user, "organisation.create", title, row.pk)
     return row
 
 
@@ -94,6 +97,8 @@ def change_role(actor: Membership, target: Membership, role: str) -> None:
         if target.role == Role.OWNER and role != Role.OWNER:
             _require_another_owner(target)
         Membership.objects.filter(pk=target.pk).update(role=role)
+        subject = f"{target.user.get_username()}: {target.role} to {role}"
+        events.record(actor.user, "member.role", subject, actor.organisation_id)
 
 
 def remove_member(actor: Membership, target: Membership) -> None:
@@ -106,6 +111,8 @@ def remove_member(actor: Membership, target: Membership) -> None:
             _require_another_owner(target)
         heir = actor.user if actor.pk != target.pk else _other_owners(target)[0].user
         _pass_on(target, heir)
+        name = target.user.get_username()
+        events.record(actor.user, "member.remove", name, actor.organisation_id)
         target.delete()
 
 
@@ -128,6 +135,7 @@ def delete(actor: Membership) -> None:
     """Delete an organisation; its objects return to their creators."""
     if actor.role != Role.OWNER:
         raise Forbidden("only an owner may delete an organisation")
+    events.record(actor.user, "organisation.delete", actor.organisation.name, actor.organisation_id)
     actor.organisation.delete()
 
 
@@ -187,6 +195,8 @@ def invite(actor: Membership, role: str, note: str = "") -> tuple[OrganisationIn
         sha256=digest(secret),
         expires_at=timezone.now() + timedelta(days=INVITATION_DAYS),
     )
+    subject = f"{row.note or 'anyone with the link'} as {role}"
+    events.record(actor.user, "invitation.create", subject, actor.organisation_id)
     return row, secret
 
 
@@ -218,9 +228,12 @@ def find_invitation(secret: str) -> OrganisationInvitation | None:
 
 def revoke_invitation(actor: Membership, pk: int) -> bool:
     """Revoke an invitation; return false if there is none that the actor may revoke."""
-    found = invitations(actor).filter(pk=pk).values("pk")
-    rows = OrganisationInvitation.objects.filter(pk__in=found)
-    return bool(rows.update(revoked_at=timezone.now()))
+    row = invitations(actor).filter(pk=pk).first()
+    if row is None:
+        return False
+    OrganisationInvitation.objects.filter(pk=pk).update(revoked_at=timezone.now())
+    events.record(actor.user, "invitation.revoke", row.note, actor.organisation_id)
+    return True
 
 
 def accept(user: Any, secret: str) -> Organisation:
@@ -239,6 +252,7 @@ def accept(user: Any, secret: str) -> Organisation:
         if not unused.update(last_used_at=timezone.now()):
             raise BadInput("this invitation was used already", field="invitation")
         Membership.objects.create(organisation=row.organisation, user=user, role=row.role)
+        events.record(user, "member.join", f"as {row.role}", row.organisation_id)
     return row.organisation
 
 
@@ -284,6 +298,7 @@ def add_object(actor: Membership, kind: str, key: str) -> None:
     if row.organisation_id not in (None, actor.organisation_id):
         raise Conflict(f"this {kind} is in another organisation; remove it from there first")
     type(row)._default_manager.filter(pk=row.pk).update(organisation=actor.organisation)
+    events.record(actor.user, f"{kind}.add", key, actor.organisation_id)
 
 
 def remove_object(actor: Membership, kind: str, key: str) -> None:
@@ -292,3 +307,4 @@ def remove_object(actor: Membership, kind: str, key: str) -> None:
     if row.organisation_id != actor.organisation_id:
         raise BadInput(f"the organisation has no {kind} {key!r}", field="id")
     type(row)._default_manager.filter(pk=row.pk).update(organisation=None)
+    events.record(actor.user, f"{kind}.remove", key, actor.organisation_id)

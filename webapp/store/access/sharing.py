@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from core.errors import BadInput, Conflict
+from webapp.store.access import events
 from webapp.store.access.tokens import digest, live_condition
 from webapp.store.access.url_ownership import MODELS
 from webapp.store.access.visibility import manageable, may_manage
@@ -36,15 +37,22 @@ def may_change(user: Any, survey: Survey) -> bool:
     return survey.maker_id is None or may_manage(survey, user)
 
 
-def publish(thing: Shareable) -> None:
+def publish(thing: Shareable, user: Any = None) -> None:
     """Make an object public."""
+    _record(user, "publish", thing)
     type(thing)._default_manager.filter(pk=thing.pk).update(owner=None)
 
 
-def withdraw(thing: Shareable) -> None:
+def withdraw(thing: Shareable, user: Any = None) -> None:
     """Make an object private to its creator; its share links stay valid."""
     rows = type(thing)._default_manager.filter(pk=thing.pk, maker__isnull=False)
     rows.update(owner=thing.maker_id)
+    _record(user, "withdraw", thing)
+
+
+def _record(user: Any, action: str, thing: Shareable) -> None:
+    kind = next(iter(_target_field(thing)))
+    events.record(user, f"{kind}.{action}", thing.slug, thing.organisation_id)
 
 
 def _target_field(thing: Shareable) -> dict[str, Any]:
@@ -61,6 +69,7 @@ def issue(owner: Any, thing: Shareable, days: int = 0) -> ShareLink:
     if links_of(thing).count() >= MAX_LINKS:
         raise Conflict(f"there are {MAX_LINKS} links already; revoke one first")
     seed = secrets.token_hex(32)
+    _record(owner, "share", thing)
     return ShareLink.objects.create(
         owner=owner,
         seed=seed,
@@ -123,5 +132,9 @@ def links_managed_by(user: Any) -> QuerySet[ShareLink]:
 
 def revoke(user: Any, pk: int) -> bool:
     """Revoke a link; return false if the user may not, or it is already revoked."""
-    live = links_managed_by(user).filter(pk=pk).values("pk")
-    return bool(ShareLink.objects.filter(pk__in=live).update(revoked_at=timezone.now()))
+    link = links_managed_by(user).filter(pk=pk).first()
+    if link is None:
+        return False
+    ShareLink.objects.filter(pk=pk).update(revoked_at=timezone.now())
+    _record(user, "unshare", link.opened)
+    return True

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from core.errors import BadInput, Conflict
+from webapp.store.access import events
 from webapp.store.models import ApiToken
 
 # By this a token is known as one of ours, also to programs that search for leaked ones.
@@ -38,6 +39,7 @@ def issue(owner: Any, name: str, scope: str, days: int = 0) -> tuple[ApiToken, s
         scope=scope,
         expires_at=timezone.now() + timedelta(days=days) if days else None,
     )
+    events.record(owner, "token.create", f"{title} ({row.prefix}…, {scope})")
     return row, secret
 
 
@@ -69,9 +71,16 @@ def find(secret: str) -> ApiToken | None:
 
 def revoke(owner: Any, pk: int) -> bool:
     """Revoke a token; return false if it is not the owner's or already revoked."""
-    return bool(live(owner).filter(pk=pk).update(revoked_at=timezone.now()))
+    row = live(owner).filter(pk=pk).first()
+    if row is None:
+        return False
+    ApiToken.objects.filter(pk=pk).update(revoked_at=timezone.now())
+    events.record(owner, "token.revoke", f"{row.name} ({row.prefix}…)")
+    return True
 
 
 def revoke_all(owner: Any) -> int:
     """Revoke all tokens of a user and return their number."""
-    return live(owner).update(revoked_at=timezone.now())
+    number = live(owner).update(revoked_at=timezone.now())
+    events.record(owner, "token.revoke", f"all {number}")
+    return number

@@ -14,6 +14,7 @@ from webapp.store.access.tokens import live_condition
 from webapp.store.access.url_ownership import MODELS
 from webapp.store.models import Membership, Role, ShareLink
 from webapp.store.models.bases import OwnedByOrganisation
+from webapp.store.models.organisations import MANAGERS
 
 Row = TypeVar("Row", bound=Model)
 
@@ -31,8 +32,6 @@ class Operator(AnonymousUser):
 
 
 OPERATOR = Operator()
-# Roles that manage all objects of their organisation.
-MANAGERS = (Role.OWNER, Role.ADMIN)
 
 
 def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:

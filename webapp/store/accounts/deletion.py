@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from lake.schemas import SCHEMAS
-from webapp.store.access import organisations
+from webapp.store.access import events, organisations
 from webapp.store.audits import lists
 from webapp.store.audits import services as audit_services
 from webapp.store.campaigns import selectors
@@ -29,6 +29,7 @@ def remove_account(user: Any) -> None:
     owner of an organisation with other members.
     """
     organisations.leave_all(user)
+    events.record(user, "account.delete", user.get_username())
     for survey in Survey.objects.filter(owner=user):
         remove_survey(survey)
     for row in Recommendation.objects.filter(owner=user):
@@ -48,8 +49,10 @@ def remove_account(user: Any) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def remove(thing: Survey | Campaign | Audit) -> None:
-    """Delete a survey, campaign or audit with its files."""
+def remove(thing: Survey | Campaign | Audit, user: Any = None) -> None:
+    """Delete a survey, campaign or audit with its files, for a user."""
+    kind = str(thing._meta.model_name)
+    events.record(user, f"{kind}.delete", thing.slug, thing.organisation_id)
     if isinstance(thing, Survey):
         remove_survey(thing)
     elif isinstance(thing, Audit):

@@ -7,6 +7,7 @@ from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
 from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
 from webapp.store.models.beacons import Beacon, BeaconCell
 from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
+from webapp.store.models.events import AccountEvent
 from webapp.store.models.organisations import (
     Membership,
     Organisation,
@@ -27,6 +28,7 @@ from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
 from webapp.store.models.vantages import JoinToken, VantagePoint
 
 __all__ = [
+    "AccountEvent",
     "AlertDelivery",
     "AlertEndpoint",
     "ApiToken",

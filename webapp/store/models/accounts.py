@@ -72,14 +72,15 @@ class ShareLink(HashedToken):
 
     @property
     def slug(self) -> str:
-        return self._opened.slug
+        return self.opened.slug
 
     @property
     def name(self) -> str:
-        return self._opened.name
+        return self.opened.name
 
     @property
-    def _opened(self) -> Survey | Campaign | Audit:
+    def opened(self) -> Survey | Campaign | Audit:
+        """The object that the link gives access to."""
         opened = self.survey or self.campaign or self.audit
         assert opened is not None
         return opened

@@ -31,6 +31,10 @@ class Role(models.TextChoices):
     VIEWER = "viewer", "Viewer"  # reads
 
 
+# Roles that manage members and all objects.
+MANAGERS = (Role.OWNER, Role.ADMIN)
+
+
 class Membership(models.Model):
     """One account in one organisation."""
 
