@@ -35,6 +35,8 @@ MAX_CELLS = 50_000_000
 QUICK_CELLS = 1_000_000
 QUICK_SIZES = 10
 QUICK_S = 1.0
+# Domains among which a page divides a joint budget while it waits.
+QUICK_DOMAINS = 200
 # What a page shows first may take so long; what is not proven by then is asked for again.
 AT_ONCE_S = 0.2
 # Of a whole curve, each size.
@@ -149,15 +151,23 @@ def _varied(token: str, asked: str, parts: Parts) -> dict[str, Any]:
         # The next best set under such a limit takes seconds; a kept recommendation gets its
         # runners-up.
         effort["runners_up"] = 0
-    # The front and the joint budget take seconds; what is stored has them.
+    # The front and a budget of money take seconds; what is stored has them.
     asked_now = ask(_known(token), options)
-    question = replace(asked_now, **effort, front=False, joint_budget=None, joint_cost=None)
+    joint = asked_now.joint_budget if _can_divide_budget(asked_now, parts) else None
+    question = replace(asked_now, **effort, front=False, joint_budget=joint, joint_cost=None)
     if len(question.ks) > QUICK_SIZES:
         raise BadInput(f"at most {QUICK_SIZES} sizes at once", field="k")
     found = _within(question, _study(token, question.objective), QUICK_WAIT_S)
     if found is None:
         raise TooManyRecommendations("too many are solving right now; try again in a moment")
     return found
+
+
+def _can_divide_budget(question: Question, parts: Parts) -> bool:
+    """Whether a joint budget is divided while a page waits: all sizes are solved anyway, and no
+    group of domains has clients for which to solve again."""
+    few = len(question.known.domains) <= QUICK_DOMAINS and not question.known.group_clients
+    return few and parts in (Parts.ALL, Parts.CURVE)
 
 
 def _quickly(question: Question) -> dict[str, Any] | None:

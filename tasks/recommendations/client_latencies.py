@@ -119,6 +119,22 @@ def name_in(regions: Collection[str], provider: str, region: str) -> str | None:
     return next((name for name in names if name in regions), None)
 
 
+def check_isps_known(key: str, user: Any) -> None:
+    """Raise BadInput unless the downstream ISPs of every region of a source are known."""
+    found = None if key in (AUTO, MODEL) else selectors.campaign(key, user)
+    if found is None or "isps" not in (files := _isps(found)):
+        raise BadInput(
+            "ISPs of regions are known only from a campaign with traceroutes; choose one as "
+            "latency data",
+            field="min_isps",
+        )
+    routed = {row["region"] for row in csv.DictReader(io.StringIO(files["isps"].decode()))}
+    regions = set(selectors.read_table(found, _ROUNDS, ["region"])["region"].to_pylist())
+    if lacking := sorted(regions - routed):
+        text = f"the ISPs of {len(lacking)} regions of {found.name} are unknown: {lacking[0]!r}"
+        raise BadInput(text, field="min_isps")
+
+
 def _measurements(key: str, user: Any) -> _Measurements:
     if key.startswith(_BEACON):
         return _beacon(key.removeprefix(_BEACON), user)

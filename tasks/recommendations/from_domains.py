@@ -5,7 +5,7 @@ The regions that the survey found are the deployment as it is. Nothing is solved
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from analysis.impact.client_weights import (
     write_audience,
 )
 from analysis.impact.clients.client_keys import merge_smallest
-from analysis.impact.internet_users import country_users
+from analysis.impact.internet_users import country_users, open_regions
 from core.errors import BadInput, NephoscopeError
 from core.statuses import SurveyState
 from crawlers.files.domain_list import read_text
@@ -43,6 +43,15 @@ from webapp.store.surveys import selectors, services
 # One size may take so long before it is left with its gap.
 TIME_LIMIT_S = 20.0
 _ENDED_WELL = (SurveyState.FINISHED, SurveyState.PARTIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The latency data that are wanted, a name, and options of the question."""
+
+    source: str = AUTO
+    name: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,7 @@ def intend(data: bytes, weights: Audience) -> Intention:
 
 
 def create(
-    domains: bytes, audience: Audience, wanted: str, name: str, maker: services.Requester, key: str
+    domains: bytes, audience: Audience, asked: Asked, maker: services.Requester, key: str
 ) -> Recommendation:
     """Store the survey and the recommendation that waits for it; raises as their makers do.
 
@@ -78,7 +87,7 @@ def create(
     resolving = resolving_from({})
     survey = services.create_survey(
         domains,
-        name=name,
+        name=asked.name,
         options=resolving.as_json(),
         n_words=count_words(resolving),
         idempotency_key=key or None,
@@ -86,12 +95,12 @@ def create(
     )
     origin = recommendation_services.Origin(
         owner=maker.owner,
-        title=name or survey.name,
+        title=asked.name or survey.name,
         survey=survey,
-        source={"wanted": wanted or AUTO, "audience": audience},
+        source={"wanted": asked.source or AUTO, "audience": audience},
     )
     return recommendation_services.create(
-        {}, {}, origin, idempotency_key=key or None, state=Recommendation.State.AWAITING
+        {}, asked.options, origin, idempotency_key=key or None, state=Recommendation.State.AWAITING
     )
 
 
@@ -112,6 +121,11 @@ def prepare(row: Recommendation) -> bool:
         return False
     options, source = options_for(found, used)
     files = {**found.files, **_domain_file(survey, found.regions)}
+    if "joint_budget" in row.options and "domains" not in files:
+        reason = "no domain of the survey is in a known region, so that no budget can be shared"
+        recommendation_services.fail_awaiting(row, reason)
+        return False
+    options |= row.options
     return recommendation_services.enqueue(row, files, options, {**row.source, **source})
 
 
@@ -203,3 +217,13 @@ def format_audience(weights: Audience) -> str:
 def country_codes() -> list[str]:
     """Countries that clients can be in."""
     return sorted(country_users())
+
+
+def region_countries() -> list[str]:
+    """Return the countries of regions that anybody may use."""
+    return sorted({region.country for region in open_regions().values()} - {""})
+
+
+def region_continents() -> list[str]:
+    """Return the continents of regions that anybody may use."""
+    return sorted({region.continent for region in open_regions().values()} - {""})

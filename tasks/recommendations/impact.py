@@ -79,6 +79,8 @@ class _View:
                 "region": name,
                 "provider": region.provider,
                 "country": region.country,
+                "continent": region.continent,
+                "price": region.price,
                 "at": region.at,
             }
             for name, region in self.question.known.regions.items()

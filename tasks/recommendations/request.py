@@ -214,6 +214,9 @@ def _check_joint(known: Known, numbers: Mapping[str, Any]) -> None:
         count = f"{len(known.group_clients):,} groups with clients of their own"
         raise BadInput(f"{count}; at most {MAX_AUDIENCES} are solved", field="group_clients")
     groups = {use.group or use.domain for use in known.domains}
+    if numbers["joint_budget"] is not None and numbers["joint_budget"] < len(groups):
+        text = f"{len(groups):,} deployments need {len(groups):,} regions at least"
+        raise BadInput(text, field="joint_budget")
     if strange := sorted(set(known.group_clients) - groups):
         raise BadInput(f"no domain is in the group {strange[0]!r}", field="group_clients")
 

@@ -257,11 +257,11 @@ def test_changes_between_runs_are_counted():
 
 def test_a_survey_that_fails_ends_what_waited_for_it():
     ada = member("ada")
-    maker = services.Requester(ada.user)
-    row = from_domains.create(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
+    maker, mine = services.Requester(ada.user), from_domains.Asked("auto", "Mine")
+    row = from_domains.create(b"a.example\n", {"DE": 1.0}, mine, maker, "once")
     page = f"/recommendations/{row.token}/"
     assert "Waiting for a worker" in ada.get(page).content.decode()
-    again = from_domains.create(b"a.example\n", {"DE": 1.0}, "auto", "Mine", maker, "once")
+    again = from_domains.create(b"a.example\n", {"DE": 1.0}, mine, maker, "once")
     assert again.pk == row.pk
     services.fail(row.survey, "no name server")
     celery_tasks.requeue_lost()
@@ -271,7 +271,7 @@ def test_a_survey_that_fails_ends_what_waited_for_it():
 def test_a_survey_without_regions_still_leads_to_an_answer():
     ada = member("ada")
     row = from_domains.create(
-        b"a.example\n", {"DE": 1.0}, "auto", "", services.Requester(ada.user), "x"
+        b"a.example\n", {"DE": 1.0}, from_domains.Asked(), services.Requester(ada.user), "x"
     )
     Survey.objects.filter(pk=row.survey_id).update(state="finished")
     celery_tasks.arrive(row.survey_id)
@@ -428,3 +428,78 @@ def test_a_plan_needs_no_account_and_is_kept_for_who_signs_in():
     assert "2 domains, about" in again
     assert "DE 53.3" in again
     assert "Needs an account" not in again
+
+
+def test_constraints_of_the_form_stay_with_the_plan_and_its_question():
+    ada = member("ada")
+    form = {
+        "domains": "shop.example\nnews.example",
+        "audience": "DE 40\nUS 35",
+        "country": "de, ie",
+        "continent": ["asia", "europe"],
+        "min_zones": "2",
+        "joint_budget": "5",
+    }
+    text = ada.post("/recommendations/domains/", form).content.decode()
+    assert "Regions in DE, IE, asia, europe only; at least 2 zones" in " ".join(text.split())
+    fields = re.findall(r'type="hidden"\s+name="(\w+)"\s+value="([^"]*)"', text)
+    plan = QueryDict(mutable=True)
+    for name, value in fields:
+        plan.appendlist(name, value)
+    query = plan.urlencode() + "&audience=DE+40"
+    kind = "application/x-www-form-urlencoded"
+    signed_out = Client().post("/recommendations/domains/start/", query, content_type=kind)
+    back = parse_qs(urlsplit(signed_out["Location"]).query)["next"][0]
+    assert "at least 2 zones" in member("olga").get(back).content.decode()
+    ada.post("/recommendations/domains/start/", query, content_type=kind)
+    row = Recommendation.objects.get()
+    assert row.options == {
+        "country": ["DE", "IE"],
+        "continent": ["asia", "europe"],
+        "min_zones": 2,
+        "joint_budget": 5,
+    }
+    Survey.objects.filter(pk=row.survey_id).update(state="finished")
+    celery_tasks.arrive(row.survey_id)
+    row.refresh_from_db()
+    assert "no domain of the survey" in row.error
+
+
+def test_clients_keep_to_their_constraints():
+    asked = {"audience": "JP 1", "continent": "europe", "min_zones": "1"}
+    Client().post("/recommendations/clients/", asked)
+    row = Recommendation.objects.get()
+    places = {p["region"]: p for p in row.result["consequences"]["inputs"]["places"]}
+    chosen = {name for result in row.result["results"] for name in result["regions"]}
+    assert {places[name]["continent"] for name in chosen} == {"europe"}
+    page = Client().get(f"/recommendations/{row.token}/").content.decode()
+    assert re.search(r'name="continent"\s+value="europe" checked', page)
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"min_isps": "2"}, "campaign with traceroutes"),
+        ({"min_zones": "3"}, "2 of each region are assumed"),
+        ({"country": "DE,XX"}, "o region is in the country"),
+        ({"joint_budget": "1"}, "2 domains need 2 regions"),
+        ({"continent": "atlantis"}, "atlantis"),
+    ],
+)
+def test_a_constraint_that_cannot_be_met_is_refused_before_the_survey(given, words):
+    form = {"domains": "shop.example\nnews.example", **given}
+    reply = Client().post("/recommendations/domains/", form)
+    assert reply.status_code == 422
+    assert words in reply.content.decode()
+    assert f'name="{next(iter(given))}"' in reply.content.decode()
+
+
+def test_a_joint_budget_is_divided_anew_on_the_page():
+    table = SimpleUploadedFile("domains.csv", b"domain,region\none.example,a\ntwo.example,b\n")
+    page = ask(Client(), TWO, domains=table)["Location"]
+    text = Client().get(f"{page}?set=1&joint_budget=3&part=curve").content.decode()
+    assert "divided among 2" in text
+    refused = Client().get(f"{page}?set=1&joint_budget=1").content.decode()
+    assert "2 deployments need 2 regions at least" in refused
+    assert 'name="min_isps"' not in refused
+    assert 'name="min_zones"' in refused

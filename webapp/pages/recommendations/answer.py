@@ -3,7 +3,7 @@
 The same for the owner, for readers of a share link, and for print.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -78,8 +78,10 @@ class SelectedSet:
     is_modelled: bool = False
 
 
-def answer_context(result: Part, look: AnswerView, source: Part) -> dict[str, Any]:
-    """Return the template context of one answer."""
+def answer_context(
+    result: Part, look: AnswerView, source: Part, files: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return the template context of one answer; ``files`` names the tables of the question."""
     scene = _select_set(result, look, is_modelled=source.get("kind") == "modelled")
     return {
         "result": result,
@@ -92,7 +94,7 @@ def answer_context(result: Part, look: AnswerView, source: Part) -> dict[str, An
         **_finding(result, look, scene),
         **_sizes(result, look, scene),
         **_impact(look, scene),
-        **_choices(look, scene.inputs),
+        **_choices(look, scene.inputs, files),
         **_origin(source),
     }
 
@@ -160,11 +162,11 @@ def _impact(look: AnswerView, scene: SelectedSet) -> dict[str, Any]:
     }
 
 
-def _choices(look: AnswerView, inputs: Part) -> dict[str, Any]:
+def _choices(look: AnswerView, inputs: Part, files: Collection[str]) -> dict[str, Any]:
     """What constraints can be tried, and on which regions."""
     places = inputs.get("places", [])
     names = [place["region"] for place in places]
-    return {"controls": controls(look.options, places), "names": names}
+    return {"controls": controls(look.options, places, files), "names": names}
 
 
 def _origin(source: Part) -> dict[str, Any]:

@@ -4,7 +4,7 @@ The URL holds the whole state: size, constraints and failure.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,10 @@ from core.errors import BadInput
 
 LISTS = ("include", "exclude", "provider", "continent", "country", "presence")
 PERCENTILES = ("50", "95", "99")
-NUMBERS = ("per_provider", "price_ceiling", "percentile", "after_loss_ms", "after_loss_share")
+NUMBERS = (
+    *("per_provider", "price_ceiling", "percentile", "after_loss_ms", "after_loss_share"),
+    *("min_zones", "min_isps", "joint_budget"),
+)
 # Clients, by weight, whom a limit after a loss may leave out.
 LEFT_OUT = (("0", "all"), ("0.01", "99 %"), ("0.05", "95 %"), ("0.1", "90 %"))
 # A longer field is no list of regions.
@@ -43,7 +46,12 @@ class Controls:
     survive_loss: bool
     after_loss_ms: str
     after_loss_share: tuple[Choice, ...]
+    min_zones: str
+    min_isps: str
+    joint_budget: str
     has_prices: bool
+    has_isps: bool
+    has_domains: bool
 
 
 def read_constraints(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,8 +101,10 @@ def _number(query: QueryDict, name: str) -> float | int | None:
     return int(value) if value == int(value) else value
 
 
-def controls(options: Mapping[str, Any], places: list[dict[str, Any]]) -> Controls:
-    """The form as these options fill it."""
+def controls(
+    options: Mapping[str, Any], places: list[dict[str, Any]], files: Collection[str] = ()
+) -> Controls:
+    """The form as these options fill it; ``files`` names the tables that the question has."""
     kept = options.get("provider") or ()
     homes = options.get("continent") or ()
     asked = options.get("percentile")
@@ -114,6 +124,11 @@ def controls(options: Mapping[str, Any], places: list[dict[str, Any]]) -> Contro
         survive_loss=bool(options.get("survive_loss")),
         after_loss_ms=_figure(options.get("after_loss_ms")),
         after_loss_share=_left_out(options.get("after_loss_share") or 0),
+        min_zones=_figure(options.get("min_zones")),
+        min_isps=_figure(options.get("min_isps")),
+        joint_budget=_figure(options.get("joint_budget")),
+        has_isps="isps" in files,
+        has_domains="domains" in files,
         has_prices=any(p.get("price") is not None for p in places),
     )
 

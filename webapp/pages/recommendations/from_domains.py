@@ -15,6 +15,12 @@ from core.errors import BadInput, NephoscopeError
 from tasks.clients import uploads
 from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from tasks.surveys.submission import submit
+from webapp.pages.recommendations.limits import (
+    FIELDS,
+    LimitsForm,
+    check_joint_budget,
+    describe_limits,
+)
 from webapp.pages.surveys.forms import SurveyForm
 from webapp.store.access.visibility import owner_of
 from webapp.store.recommendations import services
@@ -58,11 +64,13 @@ class AudienceForm(forms.Form):
             raise BadInput(str(error), field=field or "audience_file") from error
 
 
-class DomainsForm(AudienceForm, SurveyForm):
-    """A domain list, the clients, and the samples to use."""
+class DomainsForm(AudienceForm, SurveyForm, LimitsForm):
+    """A domain list, the clients, the samples to use, and the constraints."""
+
+    joint_budget = forms.IntegerField(required=False, min_value=1, max_value=1_000_000)
 
 
-class ClientsForm(AudienceForm):
+class ClientsForm(AudienceForm, LimitsForm):
     """Who the clients are, where a deployment stands if there is one, and whose samples to use."""
 
     current = forms.CharField(required=False, max_length=2000)
@@ -84,29 +92,38 @@ def domains(request: HttpRequest) -> HttpResponse:
         clients = form.read_audience(request.user)
         meant = from_domains.intend(form.read_list(), clients.weights)
         key = _source(form, request.user)
+        limits = _read_limits(form, request, key, meant)
     except NephoscopeError as error:
         form.add_error(
             _field(form, error, "file" if form.cleaned_data.get("file") else "domains"), str(error)
         )
         return _show(request, "domains", form)
-    return _show_plan(request, form, meant, key, clients)
+    return _show_plan(request, form, meant, key, clients, limits)
 
 
 def _resume_plan(request: HttpRequest) -> HttpResponse:
     """Show a plan again that was made before signing in."""
     given = request.GET
-    form = DomainsForm(_read_draft(given))
-    form.full_clean()
-    form.errors.clear()
+    form = _form_of_draft(given)
     try:
         data, audience = (drafts.load_draft(given.get(key, "")) for key in ("draft", "clients"))
         weights = from_domains.parse_audience(audience.decode("utf-8", "replace"))
         meant = from_domains.intend(data, weights)
         key = _source(form, request.user)
+        limits = _read_limits(form, request, key, meant)
     except NephoscopeError as error:
         form.add_error(None, str(error))
         return _show(request, "domains", form)
-    return _show_plan(request, form, meant, key, uploads.ClientWeights("list", weights))
+    clients = uploads.ClientWeights("list", weights)
+    return _show_plan(request, form, meant, key, clients, limits)
+
+
+def _read_limits(
+    form: DomainsForm, request: HttpRequest, source: str, meant: from_domains.Intention
+) -> dict[str, Any]:
+    found = form.read_limits(source, request.user)
+    check_joint_budget(found, meant.plan.accepted)
+    return found
 
 
 def _sender(request: HttpRequest) -> str:
@@ -118,7 +135,9 @@ def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
     given = request.POST
     clients = drafts.save_draft(given.get("audience", "").encode() or b"\n", _sender(request))
     plan = {name: given.get(name, "")[:200] for name in ("draft", "name", "source")}
-    back = f"{reverse('recommend-domains')}?{urlencode({**plan, 'clients': clients})}"
+    limits = {name: given.getlist(name)[:20] for name in FIELDS if given.get(name)}
+    query = urlencode({**plan, **limits, "clients": clients}, doseq=True)
+    back = f"{reverse('recommend-domains')}?{query}"
     query = urlencode({"next": back, "why": "run"})
     return redirect(f"{reverse('sign-in')}?{query}")
 
@@ -129,6 +148,7 @@ def _show_plan(
     meant: from_domains.Intention,
     key: str,
     clients: uploads.ClientWeights,
+    limits: Mapping[str, Any],
 ) -> HttpResponse:
     offered = {offer.key: offer for offer in client_latencies.offers(request.user)}
     weights = sorted(meant.audience.items(), key=lambda item: -item[1])
@@ -147,9 +167,19 @@ def _show_plan(
         "weights": [(code, weight / total) for code, weight in weights[:SHOWN_CLIENTS]],
         "more_clients": max(0, len(weights) - SHOWN_CLIENTS),
         "clients": clients,
+        "limits": describe_limits(limits),
+        "limit_fields": [
+            (field, value)
+            for field, given in limits.items()
+            for value in (given if field == "continent" else [_one_text(given)])
+        ],
         "once": uuid4().hex,
     }
     return render(request, "recommendations/plan.html", context)
+
+
+def _one_text(given: Any) -> str:
+    return ", ".join(given) if isinstance(given, list) else str(given)
 
 
 @require_POST
@@ -158,19 +188,18 @@ def start(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return _ask_to_sign_in(request)
     given = request.POST
+    form = _form_of_draft(given)
     try:
         data = drafts.load_draft(given.get("draft", ""))
         weights = from_domains.parse_audience(given.get("audience", ""))
         meant = from_domains.intend(data, weights)
         maker = Requester(request.user)
         name, key = given.get("name", "")[:200].strip(), given.get("once", "")[:64]
-        row = from_domains.create(
-            meant.domains, meant.audience, given.get("source", ""), name, maker, key
-        )
+        source = given.get("source", "")
+        limits = _read_limits(form, request, source, meant)
+        asked = from_domains.Asked(source, name, limits)
+        row = from_domains.create(meant.domains, meant.audience, asked, maker, key)
     except NephoscopeError as error:
-        form = DomainsForm(_read_draft(given))
-        form.full_clean()
-        form.errors.clear()
         form.add_error(None, str(error))
         return _show(request, "domains", form)
     if row.survey is not None:
@@ -178,8 +207,15 @@ def start(request: HttpRequest) -> HttpResponse:
     return redirect("recommendation", token=row.token)
 
 
-def _read_draft(given: QueryDict) -> dict[str, str]:
-    return {name: given.get(name, "") for name in ("name", "audience", "source")}
+def _form_of_draft(given: QueryDict) -> DomainsForm:
+    """Return the form of a plan, whose domain list is stored apart; raise no error for it."""
+    kept = QueryDict(mutable=True)
+    for name in ("name", "audience", "source", *FIELDS):
+        kept.setlist(name, given.getlist(name))
+    form = DomainsForm(kept)
+    form.full_clean()
+    form.errors.clear()
+    return form
 
 
 @require_http_methods(["GET", "POST"])
@@ -207,6 +243,7 @@ def _ask(request: HttpRequest, form: ClientsForm) -> Any:
         given.weights, wanted, current, request.user
     )
     source = {**source, "clients": given.about()}
+    options |= form.read_limits(wanted, request.user)
     title = asked["name"] or _title(given.weights)
     origin = services.Origin(owner_of(request.user), title, None, source)
     return celery_tasks.create(files, options, None, origin=origin)
@@ -243,6 +280,7 @@ def _show(request: HttpRequest, name: str, form: forms.Form) -> HttpResponse:
     context = {
         **_SECTION,
         "form": form,
+        "has_limits": any(form[name].value() for name in FIELDS if name in form.fields),
         "offers": client_latencies.offers(request.user),
         "codes": from_domains.country_codes(),
     }

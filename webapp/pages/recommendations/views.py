@@ -163,7 +163,7 @@ def _current_view(request: HttpRequest, row: Recommendation, parts: Parts) -> di
     for name in ("k", "fail", "part"):
         kept.pop(name, None)
     result = {**result, "consequences": _with_stored(result, row.result or {})}
-    return answer_context(result, look, row.source) | {
+    return answer_context(result, look, row.source, row.files) | {
         "changed": changed,
         "error": error,
         "query": kept.urlencode(),
