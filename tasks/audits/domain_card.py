@@ -92,17 +92,22 @@ class DomainCard:
         }
 
 
+def read_domain(text: str) -> str:
+    """Normalise a domain that a reader wrote; raises ``BadInput`` where the text is no domain."""
+    if not text.strip():
+        raise BadInput("write a domain such as shop.example", field="domain")
+    try:
+        return normalise_domain(text)
+    except BadInput as error:
+        raise BadInput(f"“{text.strip()[:80]}” {error}", field="domain") from error
+
+
 def find_card(text: str, reader: Any) -> tuple[str, DomainCard | None]:
     """The normalised domain, and its card from the newest survey that the reader may see.
 
     ``None`` where no survey holds the domain; raises ``BadInput`` where the text is no domain.
     """
-    if not text.strip():
-        raise BadInput("write a domain such as shop.example", field="domain")
-    try:
-        domain = normalise_domain(text)
-    except BadInput as error:
-        raise BadInput(f"“{text.strip()[:80]}” {error}", field="domain") from error
+    domain = read_domain(text)
     ended = Survey.objects.filter(finished_at__isnull=False, state__in=_ENDED_WELL)
     for survey in visible(ended, reader).order_by("-finished_at", "-id")[:MAX_SURVEYS]:
         index = survey_index.index_of(survey)

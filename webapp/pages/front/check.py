@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_safe
 
 from core.errors import BadInput
-from tasks.audits.domain_card import DomainCard, find_card
+from tasks.audits.domain_card import DomainCard, find_card, read_domain
 from webapp.pages.embeds.badges import Badge, Fill, days_old, respond_with_badge
 from webapp.pages.surveys.domains import sentence
 from webapp.pages.ui import formatting
@@ -33,7 +33,7 @@ def ask_domain(request: HttpRequest) -> HttpResponse:
     if not text:
         return render(request, "front/check.html", {"section": "check"})
     try:
-        domain, _ = find_card(text, request.user)
+        domain = read_domain(text)
     except BadInput as error:
         context = {"section": "check", "text": text, "error": str(error)}
         return render(request, "front/check.html", context, status=422)
