@@ -1,8 +1,9 @@
 """The card of one domain: where it runs, what takes it down, and its grade, by one survey."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ class DomainCard:
 
 
 def read_domain(text: str) -> str:
-    """Normalise a domain that a reader wrote; raises ``BadInput`` where the text is no domain."""
+    """The normalised domain; raises ``BadInput`` where the text is none."""
     if not text.strip():
         raise BadInput("write a domain such as shop.example", field="domain")
     try:
@@ -105,7 +106,7 @@ def read_domain(text: str) -> str:
 def find_card(text: str, reader: Any) -> tuple[str, DomainCard | None]:
     """The normalised domain, and its card from the newest survey that the reader may see.
 
-    ``None`` where no survey holds the domain; raises ``BadInput`` where the text is no domain.
+    ``None`` where no survey has the domain; raises ``BadInput`` where the text is no domain.
     """
     domain = read_domain(text)
     ended = Survey.objects.filter(finished_at__isnull=False, state__in=_ENDED_WELL)
@@ -120,10 +121,23 @@ def find_card(text: str, reader: Any) -> tuple[str, DomainCard | None]:
 def card_of(survey: Survey, domain: str, shards: list[str]) -> DomainCard | None:
     """The card of a domain of a survey; ``shards`` are those that hold it. Raises ``Damaged``."""
     root = Path(settings.LAKE_DIR)
-    facts = read_facts(root, survey.slug, shards)
-    add_exposures(facts, root, shards)
-    found = facts.by_domain.get(domain)
+    tables = [folder for folder in (root / survey.slug).iterdir() if folder.is_dir()]
+    changed_at = max((folder.stat().st_mtime_ns for folder in tables), default=0)
+    found = _facts_of(root, survey.slug, tuple(shards), changed_at).get(domain)
     return None if found is None else _card(survey, found)
+
+
+@lru_cache(maxsize=4)
+def _facts_of(
+    root: Path, slug: str, shards: tuple[str, ...], changed_at: int
+) -> Mapping[str, DomainFacts]:
+    """Facts of all domains of some shards, until a part of the survey is written.
+
+    A card and its badge are asked for again and again; reading a shard takes most of a second.
+    """
+    facts = read_facts(root, slug, shards)
+    add_exposures(facts, root, shards)
+    return facts.by_domain
 
 
 def _card(survey: Survey, facts: DomainFacts) -> DomainCard:

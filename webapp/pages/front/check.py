@@ -42,7 +42,7 @@ def ask_domain(request: HttpRequest) -> HttpResponse:
 
 @require_GET
 def card(request: HttpRequest, domain: str) -> HttpResponse:
-    """The card of a domain by the newest survey that holds it; else how to measure it."""
+    """The card of a domain by the newest survey that has it; else how to measure it."""
     normal, found = _find(domain, request.user)
     survey = selectors.survey(found.survey, request.user) if found else None
     if found is None or survey is None:
