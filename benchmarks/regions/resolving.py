@@ -50,7 +50,7 @@ def measure(seed: int) -> None:
     call_command("migrate", verbosity=0)
     instance = generate(100, 5000, 1)
     regions = instance.samples.regions
-    row = advising.take(files_of(instance), {"current": [regions[0], regions[7]]}, None)
+    row = advising.create(files_of(instance), {"current": [regions[0], regions[7]]}, None)
     advising.solve(row.pk)
     client, chance = Client(), np.random.default_rng(seed)
     client.get(f"/recommendations/{row.token}/")
