@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.impact.availability import Assumed
+from analysis.impact.carbon import MAX_G_PER_KWH, Carbon, read_carbon
 from analysis.impact.costs.price_lists import PriceList, read_price_list
 from analysis.impact.domain_regret import DomainUse, read_domain_uses, read_group_clients
 from analysis.impact.places import (
@@ -42,7 +43,7 @@ MAX_AUDIENCES = 100
 # Files besides the samples, by the name of their option.
 FILES = (
     *("weights", "regions", "clients", "isps", "prices", "price_list", "populations", "beside"),
-    *("domains", "group_clients"),
+    *("domains", "group_clients", "carbon"),
 )
 # Forms of samples: the CSV of the command, a square table of numbers, pings between cities.
 FORMS = ("samples", "square", "city-pairs")
@@ -58,6 +59,7 @@ _BOUNDS = {
     "price_ceiling": (0.0, 1e12),
     "min_zones": (1, 20),
     "min_isps": (1, 1000),
+    "max_carbon": (0.0, MAX_G_PER_KWH),
     "budget": (0.0, 1e12),
     "joint_budget": (1, 1_000_000),
     "joint_cost": (0.0, 1e12),
@@ -90,6 +92,7 @@ class Known:
     domains: Sequence[DomainUse] = ()
     # Weights of clients, by group of domains.
     group_clients: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    carbon: Carbon = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,6 +175,7 @@ def read(
     return Known(
         *(found, regions, clients, routes, prices, price_list, populations, beside, domains),
         group_clients=group_clients,
+        carbon=_bytes(files, "carbon", read_carbon) or {},
     )
 
 
@@ -317,6 +321,7 @@ def _constraints(known: Known, options: Mapping[str, Any]) -> Constraints:
         price_ceiling=_number(options, "price_ceiling"),
         min_zones=_number(options, "min_zones"),
         min_isps=_number(options, "min_isps"),
+        max_carbon=_number(options, "max_carbon"),
         survive_loss=bool(options.get("survive_loss")),
         after_loss_ms=_number(options, "after_loss_ms"),
         after_loss_share=_after_loss_share(options),
@@ -325,12 +330,16 @@ def _constraints(known: Known, options: Mapping[str, Any]) -> Constraints:
 
 
 def _facts(known: Known) -> dict[str, Facts]:
-    """Attributes of each region; the number of ISPs only where the table of ISPs has it."""
+    """Attributes of each region; ISPs and carbon only where their tables have it."""
     counts = Counter(
         region for shares in known.routes.values() for region, share in shares.items() if share > 0
     )
     return {
-        name: replace(region.facts(), isps=counts.get(name))
+        name: replace(
+            region.facts(),
+            isps=counts.get(name),
+            carbon_g_per_kwh=known.carbon[name].g_per_kwh if name in known.carbon else None,
+        )
         for name, region in known.regions.items()
     }
 

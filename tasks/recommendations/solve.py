@@ -83,6 +83,7 @@ def recommend(
         "joint": describe_joint_budget(study, question, answers, solve),
         "front": describe_front(study, question),
         "prices": describe_prices(question),
+        "carbon": _describe_carbon(question),
         "consequences": compute_impact(study, question, asked) if question.with_outlook else None,
     }
 
@@ -255,6 +256,22 @@ def _asked(constraints: Constraints) -> dict[str, Any]:
         if value not in (None, False, {}, [], frozenset()):
             found[name] = sorted(value) if isinstance(value, frozenset) else value
     return found
+
+
+def _describe_carbon(question: Question) -> list[dict[str, Any]] | None:
+    """Return the carbon intensity of each region with date and source; None without a table."""
+    known = question.known
+    if not known.carbon:
+        return None
+    return [
+        {
+            **asdict(known.carbon[name]),
+            "region": name,
+            "as_of": known.carbon[name].as_of.isoformat(),
+        }
+        for name in known.samples.regions
+        if name in known.carbon
+    ]
 
 
 def _current(

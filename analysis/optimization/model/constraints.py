@@ -19,6 +19,7 @@ class Facts:
     price: float | None = None
     zones: int | None = None
     isps: int | None = None
+    carbon_g_per_kwh: float | None = None
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Constraints:
 
     ``countries`` and ``continents`` are residency: all chosen regions lie in one of either.
     Each chosen region has ``min_zones`` availability zones and ``min_isps`` downstream ISPs, or
-    more.
+    more, and electricity of at most ``max_carbon`` g per kWh.
     ``price_ceiling`` holds for the sum of the chosen regions' prices. Whichever chosen region is
     lost, at most ``after_loss_share`` of all weight is then above ``after_loss_ms``, or unanswered.
     """
@@ -50,6 +51,7 @@ class Constraints:
     price_ceiling: float | None = None
     min_zones: int | None = None
     min_isps: int | None = None
+    max_carbon: float | None = None
     survive_loss: bool = False
     after_loss_ms: float | None = None
     after_loss_share: float = 0.0
@@ -107,6 +109,9 @@ def limit(regions: tuple[str, ...], constraints: Constraints) -> Limits:
         _demand(regions, ["" if f.zones is None else "known" for f in facts], "number of zones")
     if c.min_isps is not None:
         _demand(regions, ["" if f.isps is None else "known" for f in facts], "number of ISPs")
+    if c.max_carbon is not None:
+        carbon = ["" if f.carbon_g_per_kwh is None else "known" for f in facts]
+        _demand(regions, carbon, "carbon intensity")
     inside = tuple(sorted(regions.index(name) for name in c.include))
     outside = tuple(j for j, n in enumerate(regions) if n in c.exclude or _banned(c, facts[j]))
     groups = tuple(_members(regions, facts, p) for p in c.presence)
@@ -123,6 +128,8 @@ def _banned(c: Constraints, fact: Facts) -> bool:
     if c.min_zones is not None and (fact.zones or 0) < c.min_zones:
         return True
     if c.min_isps is not None and (fact.isps or 0) < c.min_isps:
+        return True
+    if c.max_carbon is not None and (fact.carbon_g_per_kwh or 0.0) > c.max_carbon:
         return True
     return not resident or bool(c.providers and fact.provider not in c.providers)
 

@@ -137,6 +137,10 @@ def _check_set(samples: Samples, answer: Recommendation, c: Constraints) -> list
         or all((f.zones or 0) >= c.min_zones for f in facts),
         "a region has too few ISPs": c.min_isps is None
         or all((f.isps or 0) >= c.min_isps for f in facts),
+        "a region is above the limit of carbon": c.max_carbon is None
+        or all(
+            f.carbon_g_per_kwh is not None and f.carbon_g_per_kwh <= c.max_carbon for f in facts
+        ),
         "a group lacks members": all(
             sum(bool(p.within & here.get(name, {name})) for name in chosen) >= p.at_least
             for p in c.presence

@@ -76,7 +76,7 @@ def enumerate_front(found, sizes, allowed):
 
 PROVIDER = dict(zip(REGIONS, "aaabbbab", strict=True))
 FACTS = {
-    name: Facts(provider=p, continent=name[:2], zones=n % 3 + 1, isps=n % 4 + 1)
+    name: Facts(p, "", name[:2], zones=n % 3 + 1, isps=n % 4 + 1, carbon_g_per_kwh=10.0 * n)
     for n, (name, p) in enumerate(PROVIDER.items())
 }
 CASES = {
@@ -103,6 +103,11 @@ CASES = {
         Constraints(min_isps=3, facts=FACTS),
         None,
         lambda s: all(FACTS[name].isps >= 3 for name in s),
+    ),
+    "carbon": (
+        Constraints(max_carbon=40.0, facts=FACTS),
+        None,
+        lambda s: all(FACTS[name].carbon_g_per_kwh <= 40 for name in s),
     ),
     "include": (
         Constraints(include=frozenset({"sa-east-1"})),

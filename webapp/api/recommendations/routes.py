@@ -57,6 +57,7 @@ class OptionsIn(Body):
     price_ceiling: Amount | None = None
     min_zones: Annotated[int, Field(ge=1, le=20)] | None = None
     min_isps: Annotated[int, Field(ge=1, le=1000)] | None = None
+    max_carbon: Annotated[float, Field(ge=0, le=10_000)] | None = None
     front: bool = False
     budget: Amount | None = None
     joint_budget: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
@@ -107,11 +108,12 @@ class RecommendationIn(OptionsIn):
     beside: str | None = None
     domains: Table | None = None
     group_clients: Table | None = None
+    carbon: Table | None = None
 
 
 _FILES = (
     *("samples", "weights", "regions", "clients", "isps", "prices", "price_list", "populations"),
-    *("beside", "domains", "group_clients"),
+    *("beside", "domains", "group_clients", "carbon"),
 )
 
 

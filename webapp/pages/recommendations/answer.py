@@ -89,6 +89,7 @@ def answer_context(
         "front": result.get("front"),
         "joint": result.get("joint"),
         "prices": result.get("prices"),
+        "carbon": _carbon(result, look.k),
         "client_rounds": result["n_clients"] * result["n_rounds"],
         "look": look,
         **_finding(result, look, scene),
@@ -97,6 +98,12 @@ def answer_context(
         **_choices(look, scene.inputs, files),
         **_origin(source),
     }
+
+
+def _carbon(result: Part, k: int) -> list[Part]:
+    """Return the carbon intensities of the regions of the selected set."""
+    chosen = {n for row in result["results"] if row["k"] == k for n in row["regions"]}
+    return [row for row in result.get("carbon") or () if row["region"] in chosen]
 
 
 def _select_set(result: Part, look: AnswerView, *, is_modelled: bool) -> SelectedSet:

@@ -16,7 +16,7 @@ LISTS = ("include", "exclude", "provider", "continent", "country", "presence")
 PERCENTILES = ("50", "95", "99")
 NUMBERS = (
     *("per_provider", "price_ceiling", "percentile", "after_loss_ms", "after_loss_share"),
-    *("min_zones", "min_isps", "joint_budget"),
+    *("min_zones", "min_isps", "max_carbon", "joint_budget"),
 )
 # Clients, by weight, whom a limit after a loss may leave out.
 LEFT_OUT = (("0", "all"), ("0.01", "99 %"), ("0.05", "95 %"), ("0.1", "90 %"))
@@ -48,9 +48,11 @@ class Controls:
     after_loss_share: tuple[Choice, ...]
     min_zones: str
     min_isps: str
+    max_carbon: str
     joint_budget: str
     has_prices: bool
     has_isps: bool
+    has_carbon: bool
     has_domains: bool
 
 
@@ -126,8 +128,10 @@ def controls(
         after_loss_share=_left_out(options.get("after_loss_share") or 0),
         min_zones=_figure(options.get("min_zones")),
         min_isps=_figure(options.get("min_isps")),
+        max_carbon=_figure(options.get("max_carbon")),
         joint_budget=_figure(options.get("joint_budget")),
         has_isps="isps" in files,
+        has_carbon="carbon" in files,
         has_domains="domains" in files,
         has_prices=any(p.get("price") is not None for p in places),
     )

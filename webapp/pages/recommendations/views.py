@@ -25,7 +25,7 @@ from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
 from webapp.store.surveys import selectors
 
-_TABLES = ("weights", "regions", "clients", "isps", "prices", "populations", "domains")
+_TABLES = ("weights", "regions", "clients", "isps", "prices", "populations", "domains", "carbon")
 # A page holds a file in memory; the command reads larger ones.
 MOST_FILE_BYTES = 256 * 2**20
 _SECTION = {"section": "recommendations"}
@@ -42,6 +42,7 @@ class QuestionForm(forms.Form):
     prices = forms.FileField(required=False)
     populations = forms.FileField(required=False)
     domains = forms.FileField(required=False)
+    carbon = forms.FileField(required=False)
     objective = forms.ChoiceField(choices=[("latency", "Latency"), ("throughput", "Throughput")])
     k = forms.CharField(required=False, max_length=40)
     current = forms.CharField(required=False, max_length=2000)

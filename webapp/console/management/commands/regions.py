@@ -16,12 +16,13 @@ from webapp.console.product_command import ProductCommand, prepare_store, read_d
 _MANY = ("include", "exclude", "provider", "country", "continent", "presence", "current")
 _FILES = (
     *("weights", "regions", "clients", "isps", "prices", "price_list", "populations", "beside"),
-    *("domains", "group_clients"),
+    *("domains", "group_clients", "carbon"),
 )
 _NUMBERS = {
     "percentile": "P",
     "penalty": "V",
     "price-ceiling": "P",
+    "max-carbon": "G",
     "budget": "P",
     "joint-cost": "P",
     "within": "SHARE",

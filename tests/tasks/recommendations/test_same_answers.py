@@ -1,0 +1,111 @@
+"""The same question by command, API and page gives the same figures, those of enumeration."""
+
+import json
+from contextlib import suppress
+from io import StringIO
+from itertools import combinations
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.impact.carbon import read_carbon
+from core.errors import BadInput
+from webapp.store.models import Recommendation
+
+pytestmark = pytest.mark.django_db
+REGIONS = ("us-east-1", "us-west-2", "sa-east-1", "eu-west-1", "eu-central-1", "ap-south-1")
+HEAD = "region,g_per_kwh,date,source\n"
+
+
+def tables(seed):
+    chance = np.random.default_rng(seed)
+    values = chance.integers(20, 200, (len(REGIONS), 9))
+    grams = chance.integers(0, 600, len(REGIONS))
+    rows = [f"1,c{i},{n},{values[j, i]}" for j, n in enumerate(REGIONS) for i in range(9)]
+    carbon = [f"{n},{grams[j]},2026-01-31,own meter" for j, n in enumerate(REGIONS)]
+    return values, grams, "round,client,region,value\n" + "\n".join(rows), HEAD + "\n".join(carbon)
+
+
+def figures(document):
+    return [(row["k"], row["regions"], row["value"], row["proven"]) for row in document["results"]]
+
+
+def enumerate_best(values, grams, limit, k):
+    allowed = [j for j in range(len(REGIONS)) if grams[j] <= limit]
+    return min(
+        (values[list(chosen)].min(axis=0).mean() for chosen in combinations(allowed, k)),
+        default=None,
+    )
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_limit_of_carbon_by_command_api_and_page(seed, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    values, grams, samples, carbon = tables(seed)
+    limit = int(np.sort(grams)[3])
+    (tmp_path / "samples.csv").write_text(samples)
+    (tmp_path / "carbon.csv").write_text(carbon)
+    said = StringIO()
+    path, table = str(tmp_path / "samples.csv"), str(tmp_path / "carbon.csv")
+    arguments = (path, "--carbon", table, "--max-carbon", str(limit), "--k", "1..4", "--json")
+    call_command("regions", "recommend", *arguments, stdout=said)
+    by_command = json.loads(said.getvalue())
+
+    body = {"samples": samples, "carbon": carbon, "max_carbon": limit, "k": "1..4"}
+    kind = "application/json"
+    by_api = Client().post("/api/v1/recommendations", body, content_type=kind).json()["result"]
+
+    files = {
+        name: SimpleUploadedFile(f"{name}.csv", text.encode())
+        for name, text in (("samples", samples), ("carbon", carbon))
+    }
+    form = {**files, "objective": "latency", "k": "1..4"}
+    page = Client().post("/recommendations/samples/", form)["Location"]
+    Client().post(f"{page}keep/?set=1&max_carbon={limit}")
+    by_page = Recommendation.objects.order_by("-pk")[0].result
+
+    assert figures(by_command) == figures(by_api) == figures(by_page)
+    for k, regions, value, proven in figures(by_api):
+        expected = enumerate_best(values, grams, limit, k)
+        assert proven
+        assert value == pytest.approx(expected)
+        assert all(grams[REGIONS.index(name)] <= limit for name in regions)
+    assert by_api["carbon"][0]["as_of"] == "2026-01-31"
+    text = Client().get(f"{page}?set=1&max_carbon={limit}&k=2").content.decode()
+    assert "own meter, 2026-01-31" in " ".join(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (HEAD + "a,-1,2026-01-31,x\n", "from 0|between 0"),
+        (HEAD + "a,,2026-01-31,x\n", "g_per_kwh is empty"),
+        (HEAD + "a,1,31.1.2026,x\n", "is not a day"),
+        (HEAD + "a,1,2026-01-31,\n", "source is empty"),
+        (HEAD + "a,1,2026-01-31,x\na,2,2026-01-31,x\n", "second row"),
+        ("region,g_per_kwh\na,1\n", "date"),
+    ],
+)
+def test_a_wrong_table_of_carbon_names_its_line_or_column(text, words):
+    with pytest.raises(BadInput, match=words):
+        read_carbon(text.encode())
+
+
+@given(st.binary(max_size=80))
+def test_any_bytes_are_a_table_of_carbon_or_bad_input(data):
+    with suppress(BadInput):
+        read_carbon(HEAD.encode() + data)
+
+
+def test_a_region_without_carbon_is_named(settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    _, _, samples, carbon = tables(1)
+    body = {"samples": samples, "carbon": carbon.rsplit("\n", 1)[0], "max_carbon": 900}
+    reply = Client().post("/api/v1/recommendations", body, content_type="application/json")
+    assert reply.status_code == 422
+    assert "ap-south-1" in reply.json()["detail"]
