@@ -23,12 +23,6 @@ pytestmark = pytest.mark.django_db
 WORD = "a walnut on the shelf"
 
 
-@pytest.fixture(autouse=True)
-def quick(settings: Any) -> None:
-    """How a password is hashed is Django's affair; here it only has to be quick."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
 def anna() -> Any:
     return get_user_model().objects.create_user("anna", password=WORD)
