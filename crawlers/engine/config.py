@@ -72,9 +72,10 @@ class EngineConfig:
     """Limits and options of one engine.
 
     ``rate_per_server`` and ``zone_rate`` are queries per second, none means no limit; ``pace``
-    shares limits per server with other engines. ``recursion`` sets the RD bit, ``follow`` asks on
-    behind a CNAME, ``additionals`` keeps that section, ``case_mixing`` is "0x20". Without
-    ``outage_limit`` a question that no server answers ends as TIMEOUT.
+    shares limits per server with other engines, and ``total_rate`` bounds the queries to all
+    servers together. ``recursion`` sets the RD bit, ``follow`` asks on behind a CNAME,
+    ``additionals`` keeps that section, ``case_mixing`` is "0x20". Without ``outage_limit`` a
+    question that no server answers ends as TIMEOUT.
     """
 
     window: int = 2_000
@@ -82,6 +83,7 @@ class EngineConfig:
     retries: int = 3
     rate_per_server: float | None = None
     zone_rate: float | None = None
+    total_rate: float | None = None
     pace: Pace | None = None
     sockets: int = 4
     tcp_parallel: int = 8
@@ -100,7 +102,11 @@ class EngineConfig:
         ):
             if not low <= getattr(self, name) <= high:
                 raise BadInput(f"must be from {low} to {high}", field=name.removesuffix("_s"))
-        for name, option in (("rate_per_server", "rate"), ("zone_rate", "zone-rate")):
+        for name, option in (
+            ("rate_per_server", "rate"),
+            ("zone_rate", "zone-rate"),
+            ("total_rate", "total-rate"),
+        ):
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise BadInput("must be more than 0", field=option)

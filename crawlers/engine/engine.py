@@ -11,7 +11,13 @@ from core.records import Answer
 from crawlers.engine.config import EngineConfig, EngineStats, OutageLimit, Question, Result
 from crawlers.engine.nameservers import Server
 from crawlers.engine.query_run import Run
-from crawlers.engine.rate_limit import LocalRateLimits, RateLimiter, Rates
+from crawlers.engine.rate_limit import (
+    Limiter,
+    LocalRateLimits,
+    RateLimiter,
+    Rates,
+    TotalRateLimiter,
+)
 from crawlers.engine.retransmit_timer import CongestionWindow, RoundTripEstimator
 from crawlers.engine.sockets import Peer, Sockets
 
@@ -39,6 +45,8 @@ class Engine:
         self.epoch = self.clock.now().timestamp() - time.monotonic()
         rate = self.config.rate_per_server
         self.pace = self.config.pace or (LocalRateLimits(Rates(rate)) if rate else None)
+        total = self.config.total_rate
+        self._total = RateLimiter(LocalRateLimits(Rates(total)), "total") if total else None
         self.sockets = Sockets(max(1, self.config.sockets // len(self.servers)), self.config.window)
         self.own_peers = [self._create_peer(server) for server in self.servers]
         for peer in self.own_peers:
@@ -106,10 +114,16 @@ class Engine:
     def _create_peer(self, server: Server) -> Peer:
         limit_s = self.config.timeout_s
         first_s = min(limit_s, 0.2 if server.is_loopback else 1.0)
-        gate = RateLimiter(self.pace, str(server)) if self.pace else None
         return Peer(
-            server, RoundTripEstimator(limit_s, first_s), gate, CongestionWindow(self.config.window)
+            server,
+            RoundTripEstimator(limit_s, first_s),
+            self._create_gate(server),
+            CongestionWindow(self.config.window),
         )
+
+    def _create_gate(self, server: Server) -> Limiter | None:
+        gate = RateLimiter(self.pace, str(server)) if self.pace else None
+        return TotalRateLimiter(self._total, gate) if self._total else gate
 
     def _drop_idle_peers(self) -> None:
         for peer in list(self._peers.values()):

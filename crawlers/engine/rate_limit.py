@@ -167,6 +167,11 @@ class RateLimiter:
         self._next_at += more * self._interval_s
         return 1 + more, 0.0
 
+    def release(self, n: int) -> None:
+        """Give back the last ``n`` permissions, which were not used."""
+        self._left += n
+        self._next_at -= n * self._interval_s
+
     def _drop_lapsed(self, now: float) -> None:
         late_s = now - LATE_S - self._next_at
         if self._left and late_s > 0 and self._interval_s:
@@ -182,6 +187,35 @@ class RateLimiter:
         self._left, self._lapsed = grant.size, 0
         self._next_at = self._again_at = grant.first_at
         self._interval_s = grant.interval_s
+
+
+class TotalRateLimiter:
+    """The limit of one server below a limit of all servers together: both have to permit a query.
+
+    ``server`` is absent where only the total is limited.
+    """
+
+    __slots__ = ("_server", "_total")
+
+    def __init__(self, total: RateLimiter, server: RateLimiter | None) -> None:
+        self._total = total
+        self._server = server
+
+    def acquire(self, now: float) -> float:
+        """As ``RateLimiter.acquire``."""
+        return self.acquire_many(now, 1)[1]
+
+    def acquire_many(self, now: float, wanted: int) -> tuple[int, float]:
+        """As ``RateLimiter.acquire_many``; what the server may not use is left to others."""
+        permitted, wait_s = self._total.acquire_many(now, wanted)
+        if self._server is None or not permitted:
+            return permitted, wait_s
+        used, wait_s = self._server.acquire_many(now, permitted)
+        self._total.release(permitted - used)
+        return used, wait_s
+
+
+Limiter = RateLimiter | TotalRateLimiter
 
 
 def await_turn(pace: Pace, key: str, sleep: Callable[[float], None] = time.sleep) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from crawlers.engine.config import Question
 from crawlers.engine.nameservers import Server
-from crawlers.engine.rate_limit import RateLimiter
+from crawlers.engine.rate_limit import Limiter
 from crawlers.engine.retransmit_timer import CongestionWindow, Health, RoundTripEstimator
 from crawlers.engine.udp_batch import LONGEST_REPLY, open_datagrams
 
@@ -52,7 +52,7 @@ class Peer:
         self,
         server: Server,
         rtt: RoundTripEstimator,
-        gate: RateLimiter | None,
+        gate: Limiter | None,
         window: CongestionWindow,
     ) -> None:
         self.server = server

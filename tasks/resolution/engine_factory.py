@@ -43,6 +43,7 @@ class Resolving:
     aaaa: bool = True
     allowed_networks: tuple[str, ...] = ()
     zone_rate: float | None = None
+    total_rate: float | None = None
     case_mixing: bool = False
     root_servers: tuple[str, ...] = ()
     words: bool = True
@@ -90,6 +91,7 @@ def engine_config(
         "retries": options.retries,
         "timeout_s": options.timeout_s,
         "zone_rate": options.zone_rate,
+        "total_rate": options.total_rate,
         "case_mixing": options.case_mixing,
     }
     given = {k: v for k, v in chosen.items() if v is not None}

@@ -22,6 +22,7 @@ def resolving_from(options: Mapping[str, Any]) -> Resolving:
         aaaa=not options.get("no_aaaa", False),
         allowed_networks=tuple(options.get("allow_network") or settings.ALLOWED_NETWORKS),
         zone_rate=options.get("zone_rate"),
+        total_rate=options.get("total_rate"),
         case_mixing=bool(options.get("case_mixing")),
         root_servers=tuple(options.get("root_server") or ()),
         **_sources_from(options),

@@ -151,7 +151,7 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
     up to the last checkpoint stays good.
     """
     with ExitStack() as stack:
-        source = stack.enter_context(_open_names(job.names_file))
+        source = stack.enter_context(open_names(job.names_file))
         names = NameList(source, job.types, job.subnet, _build_zone_lookup(options))
         earlier = _find_checkpoint(job)
         sink = _open_sink(job, earlier)
@@ -263,7 +263,8 @@ def _open_resolver(
 
 
 @contextmanager
-def _open_names(path: str) -> Iterator[BinaryIO]:
+def open_names(path: str) -> Iterator[BinaryIO]:
+    """The list at ``path``, or standard input for ``-``; raises ``BadInput``."""
     if path == "-":
         yield sys.stdin.buffer
         return

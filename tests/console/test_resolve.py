@@ -183,3 +183,30 @@ def test_a_full_disk_is_one_clear_error(installation, server, tmp_path):
     assert code == 1
     assert "No space left" in err
     assert "Traceback" not in err
+
+
+def test_a_dry_run_tells_the_load_on_each_server_and_asks_nothing(installation, server, tmp_path):
+    names = write_names(tmp_path, 301)
+    more = ["--name-server", "127.0.0.2:9", "--rate", "10", "--total-rate", "4", "--dry-run"]
+    code, out, err = installation.run("resolve", names, *options(server), *more)
+    assert code == 0, err
+    assert out.splitlines() == [
+        f"127.0.0.1:{server.port}: 151 questions, at most 604 queries, 2 queries/s, "
+        "at least 1 min 16 s",
+        "127.0.0.2:9: 150 questions, at most 600 queries, 2 queries/s, at least 1 min 15 s",
+    ]
+    assert not server.asked
+
+
+def test_a_dry_run_from_the_root_down_counts_by_domain(installation, server, tmp_path):
+    code, out, err = installation.run(
+        "resolve",
+        "-",
+        "--iterative",
+        "--dry-run",
+        "--rate",
+        "1",
+        stdin="a.b.test\nc.test\nd.b.test\n",
+    )
+    assert code == 0, err
+    assert out.splitlines()[0].startswith("name servers of b.test: 2 questions, at most 8 queries")

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from core.signals import STOPPING, caught
-from tasks.resolution import resolve_command
+from tasks.resolution import load_estimate, resolve_command
 from tasks.resolution.options import resolving_from
 from webapp.console.product_command import INTERRUPTED, ProductCommand, add_resolving
 
@@ -37,6 +37,15 @@ class Command(ProductCommand):
         parser.add_argument(
             "--zone-rate", type=float, metavar="N", help="queries per second and domain"
         )
+        parser.add_argument(
+            "--total-rate",
+            type=float,
+            metavar="N",
+            help="queries per second to all servers together",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="ask nothing; print the load on each server"
+        )
         parser.add_argument("--iterative", action="store_true", help="go down from root servers")
         parser.add_argument(
             "--root-server",
@@ -55,6 +64,11 @@ class Command(ProductCommand):
         add_resolving(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["dry_run"]:
+            job, chosen = _job_from(options), resolving_from(options)
+            for row in load_estimate.estimate_load(job, chosen):
+                self.stdout.write(str(row))
+            return
         gc.freeze()
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
         meter = _Meter()
