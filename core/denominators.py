@@ -41,7 +41,7 @@ def _of_column(
     counted = column.removesuffix("_share")
     if counted not in columns:
         counted = next((c for c in _COUNTED if c in columns), "")
-    if counted in ("", "bytes"):  # bytes are no things that few of could be told apart
+    if counted in ("", "bytes"):  # a small number of bytes is not a small sample
         return [None] * len(rows)
     return _of_parts(counted, column, rows, group)
 

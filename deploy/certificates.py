@@ -39,10 +39,14 @@ def ensure(folder: Path, names: Iterable[str]) -> Certificates:
     if not found.authority.exists():
         _create_authority(folder, found.authority)
     wanted = _alternatives(names)
-    told = folder / "gate.names"
-    if not found.certificate.exists() or not told.exists() or told.read_text() != wanted:
+    names_file = folder / "gate.names"
+    if (
+        not found.certificate.exists()
+        or not names_file.exists()
+        or names_file.read_text() != wanted
+    ):
         _create_certificate(folder, found, wanted)
-        told.write_text(wanted)
+        names_file.write_text(wanted)
     return found
 
 

@@ -87,10 +87,10 @@ class _Order:
         down = np.cumprod(np.where(self.answers, fails, 1.0), axis=0)
         reached = np.concatenate([np.ones((1, *down.shape[1:])), down[:-1]])
         reached = np.where(self.answers, reached * (1 - fails), 0.0)
-        heard = self.answers[0]
-        lost = np.where(heard, down[-1], 0.0)
+        answered = self.answers[0]
+        lost = np.where(answered, down[-1], 0.0)
         # Of those whose best region fails, what is not lost has moved.
-        moved = np.where(heard, fails[0] - lost, 0.0)
+        moved = np.where(answered, fails[0] - lost, 0.0)
         clients_moved, clients_lost = self._homes(shares, lost)
         added, value = self._worsening(reached, moved, down[-1])
         shares_of = self._mass(moved), self._mass(lost)

@@ -46,18 +46,18 @@ def _spread_of(
     """Return the spread of values by client and round; ``lost`` is the value where none came."""
     each, flat = mass_of.ravel(), values.ravel()
     silent = np.isnan(flat)
-    mass, heard = float(each.sum()), float(each[~silent].sum())
+    mass, answered_mass = float(each.sum()), float(each[~silent].sum())
     if not mass:
         return Spread(len(values), share, None, dict.fromkeys(PERCENTILES), 0.0)
-    mean = float((flat[~silent] * each[~silent]).sum()) / heard if heard else None
+    mean = float((flat[~silent] * each[~silent]).sum()) / answered_mass if answered_mass else None
     if mean is not None and lost is not None:
-        mean = (mean * heard + lost * (mass - heard)) / mass
+        mean = (mean * answered_mass + lost * (mass - answered_mass)) / mass
     order = np.argsort(np.where(silent, np.inf, flat if faster else -flat), kind="stable")
     reached = np.cumsum(each[order])
     places = [int(np.searchsorted(reached, p / 100 * mass * (1 - 1e-12))) for p in PERCENTILES]
     at = [flat[order[min(place, len(order) - 1)]] for place in places]
     ends = {p: None if np.isnan(v) else float(v) for p, v in zip(PERCENTILES, at, strict=True)}
-    return Spread(len(values), share, mean, ends, max(1 - heard / mass, 0.0))
+    return Spread(len(values), share, mean, ends, max(1 - answered_mass / mass, 0.0))
 
 
 def by_group(serving: Assignment, groups: Sequence[str]) -> dict[str, Spread]:

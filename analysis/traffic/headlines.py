@@ -39,8 +39,8 @@ def _clouds(rows: Rows) -> str:
     by = _measure(clouds)
     first = max(clouds, key=lambda row: row[by])
     who = provider_name(first["provider"])
-    told = _share(first[f"{by}_share"], by, total["flows"])
-    return f"{told} the {by} towards clouds go to {who}"
+    share_text = _share(first[f"{by}_share"], by, total["flows"])
+    return f"{share_text} the {by} towards clouds go to {who}"
 
 
 def _protocols(rows: Rows) -> str:
@@ -57,7 +57,7 @@ def _protocols(rows: Rows) -> str:
 
 def _domains(rows: Rows) -> str:
     if not rows:
-        return "No HTTP or HTTPS flow towards a cloud told its domain"
+        return "No HTTP or HTTPS flow towards a cloud names its domain"
     if not any(row["bytes"] for row in rows):
         first = max(rows, key=lambda row: row["flows"])
         return f"{first['domain']} has the most HTTP(S) flows; no log tells their bytes"

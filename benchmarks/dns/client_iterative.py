@@ -28,14 +28,14 @@ def main(names: str, out: str, counters: str, window: str, port: str, *roots: st
         for result in resolver.ask(questions):
             output.write(lines.write([result]))
         stats = resolver.stats
-        told = {
+        counted = {
             "queries": stats.queries,
             "retries": stats.retries,
             "referrals": stats.referrals,
             "cpu_s": time.process_time() - start_cpu_s,
             "wall_s": time.monotonic() - start_s,
         }
-    Path(counters).write_text(json.dumps(told))
+    Path(counters).write_text(json.dumps(counted))
 
 
 if __name__ == "__main__":

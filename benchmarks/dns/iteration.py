@@ -108,13 +108,13 @@ class Comparison:
                 self.figures.add(label, cost)
                 wrong += self._check(label, out) * (label == OURS)
         print(self.figures.table("right answers"))
-        told = self.counters
-        queries = told["queries"] / len(self.names)
+        counters = self.counters
+        queries = counters["queries"] / len(self.names)
         print(
             f"{OURS}: {queries:.2f} queries/name; without start-up "
-            f"{told['cpu_s'] / len(self.names) * 1e6:.1f} CPU µs/name, "
-            f"{told['cpu_s'] / told['queries'] * 1e6:.1f} CPU µs/query, "
-            f"{len(self.names) / told['wall_s']:,.0f} names/s (last run)",
+            f"{counters['cpu_s'] / len(self.names) * 1e6:.1f} CPU µs/name, "
+            f"{counters['cpu_s'] / counters['queries'] * 1e6:.1f} CPU µs/query, "
+            f"{len(self.names) / counters['wall_s']:,.0f} names/s (last run)",
             flush=True,
         )
         return wrong

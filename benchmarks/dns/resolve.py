@@ -112,8 +112,8 @@ class _Comparison:
     def _print_agreement(self) -> None:
         count, differences = disagreements(self.outputs[JSON], self.server.endpoints)
         self.faults += bool(differences)
-        told = ", ".join(f"{n:,} differ in {kind}" for kind, n in differences.items())
-        print(f"held against dnspython: {count:,} answers, {told or 'every record the same'}")
+        listed = ", ".join(f"{n:,} differ in {kind}" for kind, n in differences.items())
+        print(f"held against dnspython: {count:,} answers, {listed or 'every record the same'}")
 
 
 def _choose_peers(options: argparse.Namespace, folder: Path) -> list[Peer]:

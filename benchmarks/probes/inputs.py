@@ -36,8 +36,8 @@ def open_inputs(
             return
         if not list(folder.glob(pattern)):
             # Memory that making takes must not count.
-            told = [a for a in sys.argv[1:] if not a.startswith("--folder")]
-            command = [sys.executable, "-m", module, *told, "--make", f"--folder={folder}"]
+            arguments = [a for a in sys.argv[1:] if not a.startswith("--folder")]
+            command = [sys.executable, "-m", module, *arguments, "--make", f"--folder={folder}"]
             subprocess.run(command, check=True)
         yield folder
 

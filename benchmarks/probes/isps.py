@@ -134,12 +134,12 @@ def main() -> None:
             return
         table = origins()
         used = Used()
-        book = Addresses(table.find_many, clouds, cloud_ases={"acme": frozenset({64_500})})
+        addresses = Addresses(table.find_many, clouds, cloud_ases={"acme": frozenset({64_500})})
         if given.json:
             tables = AtlasFiles([folder / "atlas.json"]).traceroutes()
-            routes = pa.concat_tables([find_isps(t, book) for t in tables])
+            routes = pa.concat_tables([find_isps(t, addresses) for t in tables])
         else:
-            routes = find_isps(sorted(folder.glob(pattern)), book)
+            routes = find_isps(sorted(folder.glob(pattern)), addresses)
         rows = diversity.diversity_table(routes, diversity.REGION)
         print(
             f"{len(routes):,} traceroutes, {len(rows)} regions, first with {rows[0]['isps']:,} "

@@ -117,8 +117,8 @@ def one_vantage(lab: Laboratory, start: str) -> dict[str, list[Row]]:
         [sys.executable, "-m", "tests.testbed.namespaces.parallel_ping", asked],
         stdout=subprocess.PIPE,
     )
-    told, _ = child.communicate()
-    return dict(json.loads(told))
+    report, _ = child.communicate()
+    return dict(json.loads(report))
 
 
 def campaigns(rounds: int, *, brisk: bool) -> Iterator[str]:
@@ -149,10 +149,10 @@ def find_problems(found: Row) -> Iterator[str]:
         names = ", ".join(f"{row['vantage']} to {row['instance']}" for row in missing)
         if missing:
             yield f"{UNMEASURED} {len(missing)} of {len(found[kind])} {kind}: {names}"
-    for slug, told in found["progress"].items():
+    for slug, report in found["progress"].items():
         print(
-            f"{slug}: {told['ok']} ok, {told['failed']} failed, {told['missed']} missed of "
-            f"{told['planned']}"
+            f"{slug}: {report['ok']} ok, {report['failed']} failed, {report['missed']} missed of "
+            f"{report['planned']}"
         )
 
 

@@ -52,7 +52,7 @@ def losses(lab: Laboratory) -> Claim:
     """A stream over a link with configured loss, in both directions."""
     start, end, number = _clean_route(lab)
     line = lab.plan.links[number].line
-    told, wrong = [], []
+    counts, wrong = [], []
     there_and_back = (*lab.truth.paths(start, end)[0], *lab.truth.paths(end, start)[0])
     for loss in LOSSES:
         lab.shape(number, replace(line, loss=loss, rate_mbit=0.0))
@@ -60,11 +60,11 @@ def losses(lab: Laboratory) -> Claim:
         target = Target(lab.plan.home(end))
         found = lab.run_inside(start, lambda t=target, c=config: jitter.run(t, c, CLOCK))
         low, high = interval(STREAM, 1 - (1 - loss) ** there_and_back.count(number))
-        told.append(f"{found.lost} in {low}–{high}")
+        counts.append(f"{found.lost} in {low}–{high}")
         if not low <= found.lost <= high or found.sent != STREAM:
             wrong.append(f"{loss:.0%} each way: {found.lost} of {found.sent} lost, {low} to {high}")
     lab.shape(number, line)
-    return f"loss in the binomial 99 % interval of {STREAM}: {', '.join(told)}", wrong
+    return f"loss in the binomial 99 % interval of {STREAM}: {', '.join(counts)}", wrong
 
 
 def interval(count: int, chance: float, share: float = 0.99) -> tuple[int, int]:
@@ -202,8 +202,8 @@ def failure(lab: Laboratory) -> Claim:
         true = _unreached(lab)
     finally:
         lab.restore()
-    told = diversity.compare_routes(before, after)
-    lost = {(row["region"], row["end"]) for row in told["lost"]}
+    routes = diversity.compare_routes(before, after)
+    lost = {(row["region"], row["end"]) for row in routes["lost"]}
     if lost != true:
         wrong.append(f"lost {sorted(lost)}, in truth {sorted(true)}")
     return f"{words}; lost are {len(lost)} of {len(true)} pairs of region and end", wrong
@@ -319,5 +319,5 @@ def _everywhere(
     """Results at each source, some of them at once, in the order of sources."""
     names = starts or [node.name for node in lab.plan.of_kind("vantage")]
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        told = pool.map(lambda s: lab.run_inside(s, lambda: work(s)), names)
-        return [one for own in told for one in own]
+        results = pool.map(lambda s: lab.run_inside(s, lambda: work(s)), names)
+        return [one for own in results for one in own]

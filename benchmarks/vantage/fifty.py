@@ -42,17 +42,17 @@ def links_in(folder: Path) -> Iterator[int]:
     """A broker with its TLS port; returns that port."""
     from deploy import links  # noqa: PLC0415
 
-    told = folder / "port"
+    port_file = folder / "port"
     quiet: dict[str, Any] = {"cwd": ROOT, "stdout": subprocess.DEVNULL}
     server = subprocess.Popen(links.command(folder), **quiet)
-    gate = [*links.gate_command(folder, "127.0.0.1", 0), "--port-file", str(told)]
-    door = subprocess.Popen(gate, **quiet)
+    command = [*links.gate_command(folder, "127.0.0.1", 0), "--port-file", str(port_file)]
+    gate = subprocess.Popen(command, **quiet)
     try:
-        while not (links.answers(folder) and told.exists() and told.read_text()):
+        while not (links.answers(folder) and port_file.exists() and port_file.read_text()):
             time.sleep(0.05)
-        yield int(told.read_text())
+        yield int(port_file.read_text())
     finally:
-        for child in (door, server):
+        for child in (gate, server):
             child.terminate()
             child.wait()
 
@@ -129,8 +129,8 @@ def round_of(names: list[str], target: int) -> tuple[float, set[str], int]:
 
     got: dict[str, int] = {}
 
-    def store(vantage: str, parcel: Any) -> None:
-        got[vantage] = sum(len(row["result"]["values"]) for row in parcel.rows())
+    def store(vantage: str, message: Any) -> None:
+        got[vantage] = sum(len(row["result"]["values"]) for row in message.rows())
 
     began = time.monotonic()
     for name in names:
@@ -148,7 +148,7 @@ def round_of(names: list[str], target: int) -> tuple[float, set[str], int]:
             allow=["127.0.0.0/8"],
         )
         vantage_queues.send(name, "tasks.vantage.measure", [order.as_json()], expires_s=60)
-    collector = Collector({BEGAN: lambda vantage, parcel: None, RESULT: store})
+    collector = Collector({BEGAN: lambda vantage, message: None, RESULT: store})
     while len(got) < len(names) and time.monotonic() - began < 60:
         collector.collect()
         time.sleep(0.05)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Cells of fewer different clients are not told.
+# Cells of fewer distinct clients are suppressed.
 MIN_CLIENTS = 10
 _KERNELS = "cartography.access_logs.kernels"
 _FIRST_SLOTS = 1 << 12

@@ -73,7 +73,7 @@ def _of_lines(text: str) -> Iterator[tuple[int, str]]:
 def _entry(asn: int, name: str, where: str) -> Iterator[tuple[int, str]]:
     if asn > LAST_ASN:
         raise BadInput(f"{where}: {asn} is not an AS number")
-    tidy = " ".join(_UNWANTED.sub(" ", name).split())[:MAX_NAME]
-    bare = tidy.removesuffix(", ZZ").lower()
+    stripped = " ".join(_UNWANTED.sub(" ", name).split())[:MAX_NAME]
+    bare = stripped.removesuffix(", ZZ").lower()
     if asn and bare not in _NAMELESS:
-        yield asn, tidy
+        yield asn, stripped

@@ -36,7 +36,7 @@ class Reading:
     """What reading needs besides the rows."""
 
     atlas: LabelArrays
-    book: AddressCache
+    addresses: AddressCache
     pseudonyms: Pseudonymizer
     log: int
     tally: ErrorCounts
@@ -112,9 +112,9 @@ def _read_fields(kind: str, raw: pa.Table, reading: Reading) -> tuple[_Fields, R
 
 
 def _find_endpoints(raw: pa.Table, reading: Reading) -> Endpoints:
-    page, ends = reading.book.encode(raw["id.orig_h"], raw["id.resp_h"])
+    page, ends = reading.addresses.encode(raw["id.orig_h"], raw["id.resp_h"])
     stated = _read_local_flags(raw, "local_orig"), _read_local_flags(raw, "local_resp")
-    return find_endpoints(page, ends, reading.atlas, stated, reading.book.is_named)
+    return find_endpoints(page, ends, reading.atlas, stated, reading.addresses.is_named)
 
 
 def _read_local_flags(raw: pa.Table, name: str) -> LocalFlags:

@@ -53,9 +53,9 @@ class FlowImport:
         for kind, raw in pieces:
             if not raw.num_rows:
                 continue
-            for (atlas, book), rows in self._calendar.split(raw):
+            for (atlas, addresses), rows in self._calendar.split(raw):
                 log = len(self.accounts) - 1
-                reading = Reading(atlas, book, self._pseudonyms, log, source.tally)
+                reading = Reading(atlas, addresses, self._pseudonyms, log, source.tally)
                 typed = read_rows(kind, rows, reading)
                 account.add(kind, typed, self._calendar.providers)
                 if typed.lake.num_rows:

@@ -50,20 +50,20 @@ def crawl_domains(
     """Enumerate a batch of domains; failures of the network are in the result, none is raised."""
     states = [DomainState(number, entry) for number, entry in enumerate(entries)]
     batch = Batch(states, engine, config, on_progress)
-    sieve = WildcardFilter(batch.ask, is_thrifty=config.aaaa)
+    wildcards = WildcardFilter(batch.ask, is_thrifty=config.aaaa)
     alive = ask_seeds(batch)
     ask_zone_data(batch, alive)
-    ask_proposals(batch, sieve, alive)
+    ask_proposals(batch, wildcards, alive)
     if config.aaaa:
-        ask_ipv6(batch, sieve, alive)
-    _count_levels(states, sieve)
+        ask_ipv6(batch, wildcards, alive)
+    _count_levels(states, wildcards)
     batch.progress.domains_done = len(states)
     batch.report()
     return _build_crawl(states)
 
 
-def _count_levels(states: list[DomainState], sieve: WildcardFilter) -> None:
-    for number, level in sieve.levels():
+def _count_levels(states: list[DomainState], wildcards: WildcardFilter) -> None:
+    for number, level in wildcards.levels():
         state = states[number]
         state.has_wildcard |= level.answers
         state.counts["levels"] += 1

@@ -18,7 +18,7 @@ _MIXED = 2
 _CERTAIN = frozenset({Technique.AXFR, Technique.NSEC, Technique.LISTED})
 
 
-def ask_ipv6(batch: Batch, sieve: WildcardFilter, states: list[DomainState]) -> None:
+def ask_ipv6(batch: Batch, wildcards: WildcardFilter, states: list[DomainState]) -> None:
     """Ask for the IPv6 addresses of every found name, and suspect names that went."""
     gone: defaultdict[Key, list[str]] = defaultdict(list)
     columns = [Column(x, tuple(x.found), len(x.found)) for x in states]
@@ -30,7 +30,7 @@ def ask_ipv6(batch: Batch, sieve: WildcardFilter, states: list[DomainState]) -> 
     doubted = [
         (key, names, _is_mixed(batch.states[key[0]], key, names)) for key, names in gone.items()
     ]
-    for number, level in sieve.doubt(doubted):
+    for number, level in wildcards.doubt(doubted):
         state = batch.states[number]
         state.retract([name for name in state.found if _is_guess(state, name, level)])
 

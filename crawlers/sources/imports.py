@@ -79,16 +79,16 @@ class ImportReport:
 class Imported:
     """Names of a survey's domains from lists; ``reports`` has one entry per file."""
 
-    shelves: NamesByDomain
+    imported_names: NamesByDomain
     reports: tuple[ImportReport, ...]
 
     def names_of(self, domain: str) -> tuple[str, ...]:
         """Names in the domain without repeats, in the order of the lists."""
-        return self.shelves.names_of(domain)
+        return self.imported_names.names_of(domain)
 
     def status_of(self, domain: str) -> str:
         """ "OK", or why names of the domain may be missing."""
-        if self.shelves.is_over(domain):
+        if self.imported_names.is_over(domain):
             return "BUDGET"
         return next((r.status for r in self.reports if r.status != "OK"), "OK")
 
@@ -115,17 +115,19 @@ def collect_names(config: ImportConfig, domains: Iterable[str]) -> Imported:
     """Read all lists for these domains; raises ``BadInput``, ``MissingData`` for unusable files."""
     if config.form and config.form not in FORMS:
         raise BadInput(f"{config.form!r} is no form; use {', '.join(FORMS)}", field="form")
-    shelves = NamesByDomain(domains, config.max_names_per_zone)
-    return Imported(shelves, tuple(_read_file(path, config, shelves) for path in config.paths))
+    imported_names = NamesByDomain(domains, config.max_names_per_zone)
+    return Imported(
+        imported_names, tuple(_read_file(path, config, imported_names) for path in config.paths)
+    )
 
 
-def _read_file(path: Path, config: ImportConfig, shelves: NamesByDomain) -> ImportReport:
+def _read_file(path: Path, config: ImportConfig, imported_names: NamesByDomain) -> ImportReport:
     file = BlockFile(path, config.max_octets)
     reader: _Reader | None = None
     for block in file.blocks():
         if reader is None:
             form = config.form or guess_form(block.data)
-            reader = _Reader(ImportReport(path.name, form), shelves, _form_of(form, config))
+            reader = _Reader(ImportReport(path.name, form), imported_names, _form_of(form, config))
         reader.read_block(block)
     if reader is None:
         return ImportReport(path.name, config.form or "text", file.status)
@@ -147,9 +149,9 @@ def _form_of(form: str, config: ImportConfig) -> Form:
 class _Reader:
     """One file on its way: clean blocks of text at once, everything else entry by entry."""
 
-    def __init__(self, report: ImportReport, shelves: NamesByDomain, form: Form) -> None:
+    def __init__(self, report: ImportReport, imported_names: NamesByDomain, form: Form) -> None:
         self.report = report
-        self._shelves = shelves
+        self._names = imported_names
         self._form = form
         self._is_text = isinstance(form, Text)
 
@@ -168,7 +170,7 @@ class _Reader:
 
     def _add(self, names: list[bytes]) -> None:
         self.report.names += len(names)
-        self.report.outside += self._shelves.add(names)
+        self.report.outside += self._names.add(names)
 
     def _accepted(self, entries: Iterable[Found]) -> Iterator[bytes]:
         for found in entries:

@@ -108,8 +108,8 @@ class _Host:
     def is_dead(self) -> bool:
         return self.failures >= _DEAD_AFTER
 
-    def note(self, fault: str | None, *, heard: bool) -> None:
-        failed = not heard and fault in (DnsStatus.TIMEOUT, DnsStatus.NETWORK)
+    def note(self, fault: str | None, *, answered: bool) -> None:
+        failed = not answered and fault in (DnsStatus.TIMEOUT, DnsStatus.NETWORK)
         self.failures = self.failures + 1 if failed else 0
         self.fault = fault or ""
 
@@ -117,7 +117,7 @@ class _Host:
 class _Connection:
     """An open socket; times are monotonic seconds."""
 
-    __slots__ = ("ends_at", "heard", "host", "order", "outbound", "silent_at", "sock", "state")
+    __slots__ = ("ends_at", "answered", "host", "order", "outbound", "silent_at", "sock", "state")
 
     def __init__(self, order: _Work, host: _Host, sock: socket.socket, outbound: bytes) -> None:
         self.order = order
@@ -126,7 +126,7 @@ class _Connection:
         # What has to be sent as soon as the pace permits it.
         self.outbound = outbound
         self.state = "connecting"
-        self.heard = False
+        self.answered = False
         self.ends_at = self.silent_at = _NEVER
 
 
@@ -147,10 +147,10 @@ class TcpPool:
         self._done: list[Exchange] = []
         self._checked_at = 0.0
 
-    def run(self, errands: Iterable[tuple[Exchange, Iterable[Server]]]) -> Iterator[Exchange]:
+    def run(self, exchanges: Iterable[tuple[Exchange, Iterable[Server]]]) -> Iterator[Exchange]:
         """Every exchange once, when it is over; closes all connections however it ends."""
         try:
-            for exchange, servers in errands:
+            for exchange, servers in exchanges:
                 left = deque(dict.fromkeys(servers))
                 while len(left) > self._limits.servers:
                     left.pop()
@@ -221,7 +221,7 @@ class TcpPool:
         except OSError:
             if sock:
                 sock.close()
-            host.note(DnsStatus.NETWORK, heard=False)
+            host.note(DnsStatus.NETWORK, answered=False)
             self._settle(order, host, DnsStatus.NETWORK)
             return
         connection = _Connection(order, host, sock, outbound)
@@ -253,7 +253,7 @@ class TcpPool:
             self._close(connection, CLOSED)
 
     def _receive(self, connection: _Connection, chunk: bytes) -> None:
-        connection.heard = True
+        connection.answered = True
         connection.silent_at = time.monotonic() + self._limits.silence_s
         reply = connection.order.exchange.receive(chunk)
         if reply is None:
@@ -300,7 +300,7 @@ class TcpPool:
     def _end_late(self, now: float) -> None:
         for connection in list(self._open.values()):
             if now >= connection.ends_at:
-                self._close(connection, BUDGET if connection.heard else DnsStatus.TIMEOUT)
+                self._close(connection, BUDGET if connection.answered else DnsStatus.TIMEOUT)
             elif now >= connection.silent_at:
                 self._close(connection, DnsStatus.TIMEOUT)
 
@@ -316,7 +316,7 @@ class TcpPool:
         del self._open[sock.fileno()]
         sock.close()
         host.open -= 1
-        host.note(fault, heard=connection.heard)
+        host.note(fault, answered=connection.answered)
         order.left_s = max(0.0, connection.ends_at - time.monotonic())
         self._settle(order, host, fault)
         self._offer(host)

@@ -55,8 +55,8 @@ class Words:
 
     def names(self, domain: str) -> Iterator[str]:
         """The names of one domain that DNS can carry."""
-        room = MAX_NAME - 1 - len(domain)
-        return (f"{word}.{domain}" for word in self.words if len(word) <= room)
+        longest = MAX_NAME - 1 - len(domain)
+        return (f"{word}.{domain}" for word in self.words if len(word) <= longest)
 
     def harvest(self, zones: Sequence[Zone], engine: Engine) -> Iterator[Harvest]:
         """One harvest per zone."""

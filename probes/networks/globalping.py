@@ -57,10 +57,10 @@ def client(token: str = "", url: str = URL, clock: Clock | None = None) -> Api:
 
 def limits(api: Api) -> Limits:
     """What may be spent now; raises as ``Api.get``."""
-    told = api.get("/v1/limits").document
+    document = api.get("/v1/limits").document
     try:
-        create = told["rateLimit"]["measurements"]["create"]
-        credit = (told.get("credits") or {}).get("remaining")
+        create = document["rateLimit"]["measurements"]["create"]
+        credit = (document.get("credits") or {}).get("remaining")
         return Limits(
             int(create["remaining"]), int(create["limit"]), int(create.get("reset") or 0), credit
         )
@@ -70,9 +70,9 @@ def limits(api: Api) -> Limits:
 
 def places(api: Api) -> list[Row]:
     """Where probes stand now, by city and network, with how many; raises as ``Api.get``."""
-    told = api.get("/v1/probes").document
+    document = api.get("/v1/probes").document
     found: dict[tuple[str, str, int], Row] = {}
-    for entry in told if isinstance(told, list) else ():
+    for entry in document if isinstance(document, list) else ():
         place = entry.get("location") if isinstance(entry, dict) else None
         if not isinstance(place, dict) or not place.get("country"):
             continue
@@ -140,8 +140,8 @@ def _request(target: Mapping[str, Any], tls: bool, port: int) -> Row:
 
 def create(api: Api, body: Mapping[str, Any]) -> str:
     """Create a test and give its name; raises as ``Api.post``."""
-    told = api.post("/v1/measurements", body).document
-    name = told.get("id") if isinstance(told, dict) else None
+    document = api.post("/v1/measurements", body).document
+    name = document.get("id") if isinstance(document, dict) else None
     if not isinstance(name, str) or not name.isalnum():
         raise MalformedAnswer("Globalping did not name the measurement")
     return name
@@ -167,8 +167,8 @@ def is_done(measurement: Mapping[str, Any]) -> bool:
 def results(measurement: Mapping[str, Any], probe: str, host: str) -> Iterator[Row]:
     """One result per probe, in the product's form; what cannot be read is marked so."""
     at = _moment(measurement)
-    told = measurement.get("results")
-    for entry in told if isinstance(told, list) else ():
+    results = measurement.get("results")
+    for entry in results if isinstance(results, list) else ():
         head = {"probe": probe, "version": 1, "at": at, "target": {"host": host}}
         try:
             yield {**head, "method": NETWORK, **_result(probe, entry["result"], measurement)}

@@ -48,10 +48,10 @@ def client(key: str, url: str = URL, clock: Clock | None = None) -> Api:
 
 def balance(api: Api) -> Balance:
     """What may be spent; raises as ``Api.get``."""
-    told = api.get("/api/v2/credits/").document
+    document = api.get("/api/v2/credits/").document
     try:
-        spent = told.get("estimated_daily_expenditure") or 0
-        return Balance(int(told["current_balance"]), int(spent))
+        spent = document.get("estimated_daily_expenditure") or 0
+        return Balance(int(document["current_balance"]), int(spent))
     except (KeyError, TypeError, ValueError, AttributeError):
         raise MalformedAnswer("RIPE Atlas’ balance cannot be read") from None
 
@@ -66,8 +66,8 @@ def credits_for(probe: str, options: Mapping[str, Any]) -> int:
 def _packets(probe: str, options: Mapping[str, Any]) -> int:
     """Packets of a ping, or of each hop; defaults are those of the product's probes."""
     usual = 3 if probe == "traceroute" else 5
-    told = options.get("attempts" if probe == "traceroute" else "count", usual)
-    return min(16, max(1, int(told)))
+    wanted = options.get("attempts" if probe == "traceroute" else "count", usual)
+    return min(16, max(1, int(wanted)))
 
 
 def places(api: Api, country: str = "", limit: int = 100, asn: int = 0) -> list[Row]:
@@ -75,8 +75,8 @@ def places(api: Api, country: str = "", limit: int = 100, asn: int = 0) -> list[
     fields = "id,asn_v4,country_code,geometry,is_anchor"
     query = f"/api/v2/probes/?status=1&fields={fields}&page_size={min(max(limit, 1), 500)}"
     query += f"&country_code={country.upper()}" if country else ""
-    told = api.get(query + (f"&asn_v4={asn}" if asn else "")).document
-    rows = told.get("results") if isinstance(told, dict) else None
+    document = api.get(query + (f"&asn_v4={asn}" if asn else "")).document
+    rows = document.get("results") if isinstance(document, dict) else None
     if not isinstance(rows, list):
         raise MalformedAnswer("RIPE Atlas’ probes cannot be read")
     return [_place(r) for r in rows if isinstance(r, dict) and isinstance(r.get("id"), int)]
@@ -137,8 +137,8 @@ def _size(options: Mapping[str, Any]) -> int:
 
 def create(api: Api, body: Mapping[str, Any]) -> str:
     """Create a measurement and give its number; raises as ``Api.post``."""
-    told = api.post("/api/v2/measurements/", body).document
-    found = told.get("measurements") if isinstance(told, dict) else None
+    document = api.post("/api/v2/measurements/", body).document
+    found = document.get("measurements") if isinstance(document, dict) else None
     if not isinstance(found, list) or not found or not isinstance(found[0], int):
         raise MalformedAnswer("RIPE Atlas did not number the measurement")
     return str(found[0])
@@ -156,13 +156,13 @@ def fetch(api: Api, name: str, etag: str = "") -> tuple[Row | None, str]:
         return None, answer.etag or etag
     if not isinstance(answer.document, list):
         raise MalformedAnswer("RIPE Atlas’ results cannot be read")
-    told: Row = {"results": answer.document, "state": None}
+    document: Row = {"results": answer.document, "state": None}
     if not answer.document:
         # Nothing yet: only then it is worth asking whether anything will come.
         about = api.get(f"/api/v2/measurements/{name}/?fields=status").document
         state = about.get("status") if isinstance(about, dict) else None
-        told["state"] = state.get("id") if isinstance(state, dict) else None
-    return told, answer.etag
+        document["state"] = state.get("id") if isinstance(state, dict) else None
+    return document, answer.etag
 
 
 def is_done(measurement: Mapping[str, Any]) -> bool:
@@ -203,8 +203,8 @@ def failure(head: Mapping[str, Any], status: ProbeStatus, reason: str) -> Row:
 def _result(probe: str, entry: Mapping[str, Any]) -> Row:
     address = str(entry.get("dst_addr") or "")
     if not address:
-        told = entry.get("error") or "; ".join(_errors(entry["result"]))
-        return failure({}, ProbeStatus.NO_NAME, str(told or "the name has no address"))
+        reason = entry.get("error") or "; ".join(_errors(entry["result"]))
+        return failure({}, ProbeStatus.NO_NAME, str(reason or "the name has no address"))
     if probe == "traceroute":
         return {"address": address, **_trace(entry, address)}
     packets = [p for p in entry["result"] if not _is_second(p)]
@@ -226,14 +226,14 @@ def _result(probe: str, entry: Mapping[str, Any]) -> Row:
 
 def _is_second(packet: Mapping[str, Any]) -> bool:
     """Whether it answers a packet that was answered already; it adds no value then."""
-    told = packet.get("dup")
-    return told is True or (type(told) is int and told != 0)
+    repeats = packet.get("dup")
+    return repeats is True or (type(repeats) is int and repeats != 0)
 
 
 def _errors(packets: Any) -> list[str]:
     """Errors that the probe itself reports."""
-    told = (p.get("error") for p in packets if isinstance(p, Mapping))
-    return list(dict.fromkeys(str(e) for e in told if e))
+    errors = (p.get("error") for p in packets if isinstance(p, Mapping))
+    return list(dict.fromkeys(str(e) for e in errors if e))
 
 
 def _trace(entry: Mapping[str, Any], address: str) -> Row:

@@ -186,10 +186,10 @@ def _document(reply: Reply) -> Any:
 def _message(reply: Reply) -> str:
     """Return the error message of a body, in either network's format."""
     try:
-        told = _document(reply)
+        document = _document(reply)
     except MalformedAnswer:
         return ""
-    found = told.get("error", told) if isinstance(told, dict) else {}
+    found = document.get("error", document) if isinstance(document, dict) else {}
     if not isinstance(found, dict):
         return str(found)[:_LONGEST_MESSAGE]
     details = [found.get("message") or found.get("detail") or found.get("title") or ""]

@@ -47,9 +47,9 @@ def walk(send: Send, reach: HopRange) -> list[Reply]:
         ends = [r.ttl for r in replies if r.kind not in ("hop", "silent")]
         if ends:
             return [r for r in replies if r.ttl <= min(ends)]
-        heard = max((r.ttl for r in replies if r.address), default=reach.first_ttl - 1)
-        if ttls[-1] - heard >= reach.silent_hops:
-            return [r for r in replies if r.ttl <= heard + reach.silent_hops]
+        last_ttl = max((r.ttl for r in replies if r.address), default=reach.first_ttl - 1)
+        if ttls[-1] - last_ttl >= reach.silent_hops:
+            return [r for r in replies if r.ttl <= last_ttl + reach.silent_hops]
     return replies
 
 

@@ -80,13 +80,13 @@ def measure(orders: list[Order], native: bool) -> tuple[list[Tally], list[str]]:
         if native and memory is None
         else []
     )
-    crew, pipes = SamplerPool(), {}
+    pool, pipes = SamplerPool(), {}
     try:
         for order in orders:
-            pipes[crew.start(partial(_sample, order, memory))] = order
-        texts = crew.collect(max(order.seconds for order in orders) + GRACE_S)
+            pipes[pool.start(partial(_sample, order, memory))] = order
+        texts = pool.collect(max(order.seconds for order in orders) + GRACE_S)
     finally:
-        crew.stop()
+        pool.stop()
         if memory is not None:
             os.close(memory)
     mode = "python" if memory is None else "native"

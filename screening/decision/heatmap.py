@@ -108,11 +108,11 @@ def _test_columns(centred: Floats, permutations: int, rng: np.random.Generator) 
     """Test whether delays depend on the server: permute values within each row."""
 
     def permute(size: int) -> Floats:
-        dealt = np.repeat(centred[None], size, axis=0)
+        permuted = np.repeat(centred[None], size, axis=0)
         for row, values in enumerate(centred):
             known = np.flatnonzero(~np.isnan(values))
-            dealt[:, row, known] = rng.permuted(np.tile(values[known], (size, 1)), axis=1)
-        return _vary_all(dealt, 1)
+            permuted[:, row, known] = rng.permuted(np.tile(values[known], (size, 1)), axis=1)
+        return _vary_all(permuted, 1)
 
     return _find_p(_vary(centred, 0), map(permute, _split(permutations)))
 

@@ -96,9 +96,9 @@ def check_persistence(
     """
     rng = np.random.default_rng(seed)
     observed = _count_changes(good)
-    dealt = np.array([_count_changes(_permute(good, rng)) for _ in range(permutations)])
-    p_value = (1 + int((dealt <= observed).sum())) / (permutations + 1)
-    return PersistenceTest(observed, float(dealt.mean()), p_value)
+    permuted = np.array([_count_changes(_permute(good, rng)) for _ in range(permutations)])
+    p_value = (1 + int((permuted <= observed).sum())) / (permutations + 1)
+    return PersistenceTest(observed, float(permuted.mean()), p_value)
 
 
 def _count_changes(good: NDArray[np.bool_]) -> int:

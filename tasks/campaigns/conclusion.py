@@ -55,7 +55,7 @@ def claim_report(campaign: Campaign, now: datetime) -> bool:
     return bool(rows.update(reported_at=now))
 
 
-def report(campaign: Campaign, whose: OwnerLookup | None = None) -> None:
+def report(campaign: Campaign, owners: OwnerLookup | None = None) -> None:
     """Build and keep all tables of what was measured so far; raises ``Unavailable``.
 
     The owners of addresses are read from the imported tables, unless others are given.
@@ -63,7 +63,9 @@ def report(campaign: Campaign, whose: OwnerLookup | None = None) -> None:
     join_parts(campaign, least=LOOSE_PARTS)
     samples, paths = (selectors.parts(campaign, kind) for kind in KINDS)
     if paths:
-        known = whose or OwnerLookup(address_owners.addresses(campaign), address_owners.isp_names())
+        known = owners or OwnerLookup(
+            address_owners.addresses(campaign), address_owners.isp_names()
+        )
         built = build_tables(samples, find_isps(paths, known.addresses), known.names)
         # Pages show the owner of each hop without reading the tables of that day again.
         built.files["hops"] = known.addresses.describe(known.names)
@@ -74,10 +76,10 @@ def report(campaign: Campaign, whose: OwnerLookup | None = None) -> None:
     services.save_summary(campaign, progress.summary(campaign))
 
 
-def conclude(campaign: Campaign, now: datetime, whose: OwnerLookup | None = None) -> None:
+def conclude(campaign: Campaign, now: datetime, owners: OwnerLookup | None = None) -> None:
     """Report for the last time and close the campaign."""
     try:
-        report(campaign, whose)
+        report(campaign, owners)
     except NephoscopeError as error:
         if not error.permanent:
             raise
@@ -95,21 +97,21 @@ def join_parts(campaign: Campaign, least: int = 2) -> None:
 
     The old ones are removed at the next call, so that a process that reads them now can finish.
     """
-    loose = units.unmerged_units(campaign)
-    if len(loose) < least:
+    unmerged = units.unmerged_units(campaign)
+    if len(unmerged) < least:
         return
     remove_unnamed_parts(campaign)
-    name = f"{loose[0].pk}-{loose[-1].pk}.joined"
+    name = f"{unmerged[0].pk}-{unmerged[-1].pk}.joined"
     # Rows of one vantage point stand together: pages ask for one at a time.
-    in_order = sorted(loose, key=lambda u: (u.vantage, u.key))
+    in_order = sorted(unmerged, key=lambda u: (u.vantage, u.key))
     for kind in KINDS:
         _join(campaign, kind, [u for u in in_order if u.rows.get(kind)], name)
-    units.assign_part(loose, name)
+    units.assign_part(unmerged, name)
 
 
-def _join(campaign: Campaign, kind: str, loose: Sequence[CampaignUnit], name: str) -> None:
+def _join(campaign: Campaign, kind: str, unmerged: Sequence[CampaignUnit], name: str) -> None:
     root = selectors.lake_root()
-    paths = [part_path(root, campaign.slug, kind, u.key) for u in loose]
+    paths = [part_path(root, campaign.slug, kind, u.key) for u in unmerged]
     if paths:
         whole = pa.concat_tables(pq.read_table(p, use_threads=False) for p in paths)
         write_part(part_path(root, campaign.slug, kind, name), kind, whole.unify_dictionaries())

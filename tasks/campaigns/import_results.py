@@ -55,8 +55,8 @@ def import_campaign(source: Source) -> Campaign:
     form, found = read_files(source.files, source.asked)
     tables = {"samples": found.samples, "paths": found.paths}
     if not any(map(len, tables.values())):
-        told = ", ".join(f"{r} {n:,}" for r, n in found.reasons.most_common())
-        raise BadInput(f"nothing that was measured is in there{told and ': ' + told}")
+        listed = ", ".join(f"{r} {n:,}" for r, n in found.reasons.most_common())
+        raise BadInput(f"nothing that was measured is in there{listed and ': ' + listed}")
     first = _first_round(tables.values())
     made = _campaign(source, form, found, first)
     placed = {k: _placed(_from_zero(t, first), made) for k, t in tables.items() if len(t)}
@@ -118,8 +118,8 @@ def _notes(form: str, origin: str, found: Imported) -> list[str]:
     """Where it came from, and what could not be read, by reason."""
     notes = [f"Imported from {origin}, read as {_NAMES[form]}; nothing was sent from here."]
     if found.reasons:
-        told = ", ".join(f"{reason} {n:,}" for reason, n in found.reasons.most_common())
-        notes.append(f"{found.malformed:,} entries of the files could not be read: {told}.")
+        listed = ", ".join(f"{reason} {n:,}" for reason, n in found.reasons.most_common())
+        notes.append(f"{found.malformed:,} entries of the files could not be read: {listed}.")
     return notes
 
 
@@ -141,8 +141,8 @@ def _placed(table: pa.Table, made: Campaign) -> pa.Table:
     stated = table["region"].cast(pa.string()).combine_chunks()
     empty = pc.equal(stated, "")
     table = _with(table, "region", pc.if_else(empty, own, stated))
-    told = table["provider"].cast(pa.string()).combine_chunks()
-    return _with(table, "provider", pc.if_else(empty, providers, told))
+    listed = table["provider"].cast(pa.string()).combine_chunks()
+    return _with(table, "provider", pc.if_else(empty, providers, listed))
 
 
 def _texts(coded: Any) -> list[str]:

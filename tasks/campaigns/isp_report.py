@@ -162,10 +162,10 @@ def find_hint(regions: Sequence[dict[str, Any]]) -> str:
     reasons: Counter[str] = Counter()
     for row in regions:
         reasons.update(row["unknown"])
-    told = ", ".join(f"{reason.replace('_', ' ')} {n:,}" for reason, n in reasons.most_common())
+    listed = ", ".join(f"{reason.replace('_', ' ')} {n:,}" for reason, n in reasons.most_common())
     most = reasons.most_common(1)
     way = _NO_CLOUD if most and most[0][0] == "no_cloud_end" else _NO_ORIGIN
-    return f"no route is certain ({told or 'no cloud was reached'}): {way}"
+    return f"no route is certain ({listed or 'no cloud was reached'}): {way}"
 
 
 _NO_CLOUD = (

@@ -116,7 +116,7 @@ class Collector:
             raise
         except Exception as error:
             # One results message must not stop those of all others.
-            log.exception("a parcel of %s", received.vantage)
+            log.exception("a results message of %s", received.vantage)
             self._try_later(received, error)
             return
         else:
@@ -124,16 +124,16 @@ class Collector:
         vantage_queues.acknowledge(received)
 
     def _store(self, received: Received) -> None:
-        parcel = unpack(received.data)
-        handler = self._handlers.get(parcel.kind)
+        message = unpack(received.data)
+        handler = self._handlers.get(message.kind)
         if handler is None:
-            raise BadInput(f"there is no handler of messages of kind {parcel.kind[:40]!r}")
-        handler(received.vantage, parcel)
+            raise BadInput(f"there is no handler of messages of kind {message.kind[:40]!r}")
+        handler(received.vantage, message)
 
     def _try_later(self, received: Received, error: Exception) -> None:
         known = (received.vantage, hash(received.data))
         self._tries[known] += 1
-        log.warning("a parcel of %s waits: %s", received.vantage, error)
+        log.warning("a results message of %s waits: %s", received.vantage, error)
         if self._tries[known] >= _MOST_TRIES:
             del self._tries[known]
             self._refuse(received, f"{type(error).__name__} repeatedly")
@@ -142,7 +142,7 @@ class Collector:
     def _refuse(self, received: Received, why: str) -> None:
         """Keep the last few refused messages for diagnosis."""
         self.refused += 1
-        log.warning("a parcel of %s is refused: %s", received.vantage, why)
+        log.warning("a results message of %s is refused: %s", received.vantage, why)
         key = vantage_queues.key(received.vantage, "refused")
         vantage_queues.asked(vantage_queues.client().lpush, key, received.data)
         vantage_queues.asked(vantage_queues.client().ltrim, key, 0, _REFUSED_KEPT - 1)

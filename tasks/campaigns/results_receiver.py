@@ -30,7 +30,7 @@ log = logging.getLogger(__name__)
 # Later than this after its planned moment, a slot counts as late.
 LATE_S = 1.0
 _LONGEST_REASON = 200
-UNTOLD = "nothing was told of it"
+NOT_REPORTED = "it was not reported"
 # Probes whose rows give the direction of the path; round trips are recorded for the target in both
 # directions.
 _TRACING = frozenset({traceroute.NAME})
@@ -57,7 +57,7 @@ class Tally:
         self.octets += int(result.get("octets") or 0)
 
     def as_json(self, written: Mapping[str, int]) -> dict[str, Any]:
-        """What the unit keeps of it."""
+        """Return the columns of the unit that hold these counts."""
         counters = {"failed": dict(self.failed), "missed": dict(self.missed), "octets": self.octets}
         return {
             "ok": self.ok,
@@ -69,26 +69,26 @@ class Tally:
         }
 
 
-def record_start(vantage: str, parcel: ResultsMessage, clock: Clock | None = None) -> None:
-    """A vantage point has begun a unit."""
+def record_start(vantage: str, message: ResultsMessage, clock: Clock | None = None) -> None:
+    """Record that a vantage point started a unit."""
     now = (clock or SystemClock()).now()
-    found = units.open_unit(*_parse_unit_id(vantage, parcel))
+    found = units.open_unit(*_parse_unit_id(vantage, message))
     if found is not None:
         units.mark_started(found.campaign_id, vantage, found.key, now)
 
 
-def store_result(vantage: str, parcel: ResultsMessage, clock: Clock | None = None) -> None:
+def store_result(vantage: str, message: ResultsMessage, clock: Clock | None = None) -> None:
     """Store a unit's result as its one part; a unit that has one is left as it is.
 
     Raises ``Unavailable`` when the disk refuses: then the results message has to come again.
     """
     now = (clock or SystemClock()).now()
-    unit = units.open_unit(*_parse_unit_id(vantage, parcel))
+    unit = units.open_unit(*_parse_unit_id(vantage, message))
     if unit is None:
         log.info("a result of %s came for a unit that is not open", vantage)
         return
     try:
-        tally = _read(unit, parcel)
+        tally = _read(unit, message)
     except BadInput as error:
         units.fail_unit(unit, f"the result cannot be used: {error}", now)
         log.warning("%s of %s: %s", unit.key, vantage, error)
@@ -118,34 +118,34 @@ def store(unit: CampaignUnit, tally: Tally, now: datetime) -> bool:
     return units.end_unit(unit, tally.as_json(written), now)
 
 
-def _parse_unit_id(vantage: str, parcel: ResultsMessage) -> tuple[str, str, str]:
+def _parse_unit_id(vantage: str, message: ResultsMessage) -> tuple[str, str, str]:
     """Campaign, vantage point and unit; raises ``BadInput`` for a head without them."""
-    slug, key = parcel.head.get("measurement"), parcel.head.get("unit")
+    slug, key = message.head.get("measurement"), message.head.get("unit")
     if not isinstance(slug, str) or not isinstance(key, str) or len(slug) + len(key) > 250:
-        raise BadInput("the parcel does not say which unit it answers", field="unit")
+        raise BadInput("the results message names no unit", field="unit")
     return slug, vantage, key
 
 
-def _read(unit: CampaignUnit, parcel: ResultsMessage) -> Tally:
+def _read(unit: CampaignUnit, message: ResultsMessage) -> Tally:
     campaign = unit.campaign
     plan = plan_of(campaign)
     planned = {s.number: s for s in plan.slots(unit.activity, unit.round, unit.vantage)}
     probe = plan.schedule.activity(unit.activity).probe
     tally, seen = Tally(), set()
-    stands = services.cloud_of(unit.vantage) if probe in _TRACING else {}
-    begun = unit.due_at.timestamp() if unit.due_at else 0.0
-    for row in parcel.rows():
+    own_cloud = services.cloud_of(unit.vantage) if probe in _TRACING else {}
+    started_s = unit.due_at.timestamp() if unit.due_at else 0.0
+    for row in message.rows():
         slot = _slot(planned, row.get("slot"))
         if slot.number in seen:
-            raise BadInput(f"slot {slot.number} is told twice", field="slot")
+            raise BadInput(f"slot {slot.number} is reported twice", field="slot")
         seen.add(slot.number)
-        result = sound_result(row.get("result"), probe, begun + slot.offset_s)
-        _count(tally, place_of(unit, slot, stands), result, row.get("late_s"))
-    missed = parcel.head.get("missed") or {}
+        result = sound_result(row.get("result"), probe, started_s + slot.offset_s)
+        _count(tally, place_of(unit, slot, own_cloud), result, row.get("late_s"))
+    missed = message.head.get("missed") or {}
     for number, slot in planned.items():
         if slot.number not in seen:
             reason = missed.get(str(number)) if isinstance(missed, Mapping) else None
-            tally.missed[str(reason or UNTOLD)[:_LONGEST_REASON]] += 1
+            tally.missed[str(reason or NOT_REPORTED)[:_LONGEST_REASON]] += 1
     return tally
 
 
@@ -163,14 +163,14 @@ def _count(tally: Tally, place: Mapping[str, Any], result: Mapping[str, Any], la
     tally.add(kind, rows, result)
 
 
-def place_of(unit: CampaignUnit, slot: Slot, stands: Mapping[str, str]) -> dict[str, Any]:
-    """Where a slot's rows belong; ``stands`` is the cloud in which its vantage point is.
+def place_of(unit: CampaignUnit, slot: Slot, own_cloud: Mapping[str, str]) -> dict[str, Any]:
+    """Return the key columns of a slot's rows; ``own_cloud`` is its vantage point's cloud.
 
     A path from there to an end outside every cloud leads from the cloud, all others to it.
     """
     target = unit.campaign.targets[slot.target]
-    leaves = bool(stands) and not target["provider"]
-    cloud = stands if leaves else target
+    leaves = bool(own_cloud) and not target["provider"]
+    cloud = own_cloud if leaves else target
     return {
         "round": unit.round,
         "vantage": unit.vantage,

@@ -230,8 +230,8 @@ def _length_s(activities: list[Row], vantages: int, targets: int) -> float:
 class Course:
     """Both campaigns from their beginning to their end, and a failure before the last round."""
 
-    def __init__(self, lab: Laboratory, extent: Extent, whose: conclusion.OwnerLookup) -> None:
-        self._lab, self._extent, self._whose = lab, extent, whose
+    def __init__(self, lab: Laboratory, extent: Extent, owners: conclusion.OwnerLookup) -> None:
+        self._lab, self._extent, self._whose = lab, extent, owners
         self._clock = SystemClock()
         self._outlets = scheduler.Outlets(dispatch.WAYS, self._leave)
         self._failure: threading.Timer | None = None
@@ -241,13 +241,13 @@ class Course:
     def run(self, found: tuple[Campaign, Campaign], report: Callable[[str], None]) -> None:
         """Send, take in and conclude; raises ``Unavailable``."""
         collector = Collector(clock=self._clock)
-        told = -1
+        printed = -1
         try:
             while any(not one.is_final for one in found):
                 self._step(found, collector)
                 number = self._round(found[0])
-                if number > told:
-                    told = number
+                if number > printed:
+                    printed = number
                     report(f"round {number + 1} of {self._extent.rounds}")
                 time.sleep(_STEP_S)
         finally:

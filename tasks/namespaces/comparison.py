@@ -166,14 +166,14 @@ def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:
     rows = []
     for node in instances(truth.plan, seen.extent):
         own = {truth.isp(node.name, v.name) for v in truth.plan.of_kind("vantage")} - {0}
-        told = found.get((node.region, node.zone), set())
+        measured = found.get((node.region, node.zone), set())
         rows.append(
             {
                 "region": node.region,
                 "zone": node.zone,
                 "true": sorted(own),
-                "seen": sorted(told),
-                "equal": own == told,
+                "seen": sorted(measured),
+                "equal": own == measured,
             }
         )
     return rows
@@ -181,7 +181,7 @@ def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:
 
 def _failure(before: Truth, after: Truth, seen: Seen) -> Row:
     """Regions lost by the failure, as the comparison of the rounds reports them and as they are."""
-    told = diversity.compare_routes(seen.routes_of(failed=False), seen.routes_of(failed=True))
+    measured = diversity.compare_routes(seen.routes_of(failed=False), seen.routes_of(failed=True))
     plan, inner = before.plan, instances(before.plan, seen.extent)
     true = {
         (node.region, name_of(v))
@@ -189,8 +189,8 @@ def _failure(before: Truth, after: Truth, seen: Seen) -> Row:
         for node in inner
         if not any(after.reachable(n.name, v.name) for n in inner if n.region == node.region)
     }
-    lost = {(row["region"], row["end"]) for row in told["lost"]}
-    gone = sorted({row["isp"] for row in told["gone"]})
+    lost = {(row["region"], row["end"]) for row in measured["lost"]}
+    gone = sorted({row["isp"] for row in measured["gone"]})
     return {
         "isps": _isps(after, seen, failed=True),
         "gone": gone,

@@ -78,7 +78,7 @@ def run(extent: Extent, report: Report) -> Row:
     if extent.rounds < 1 + bool(extent.failing):
         raise BadInput("there is at least one round, and one more before a failure", field="rounds")
     names = {n.asn: n.name.partition("-")[0] for n in plan.of_kind("router")}
-    book = build_addresses(plan)
+    addresses = build_addresses(plan)
     with open_laboratory(plan, centre=True) as lab:
         before = lab.truth
         with links.Field(lab, campaigns.hosts(plan, extent)) as field:
@@ -87,11 +87,11 @@ def run(extent: Extent, report: Report) -> Row:
             tempo = campaigns.Tempo(extent, lab.built_in_s, each_s)
             found = campaigns.create_campaigns(plan, extent, tempo)
             try:
-                campaigns.Course(lab, extent, OwnerLookup(book, names)).run(found, report)
+                campaigns.Course(lab, extent, OwnerLookup(addresses, names)).run(found, report)
             finally:
                 campaigns.close_old()
         after = lab.truth
-    seen = Seen(*found, book, extent)
+    seen = Seen(*found, addresses, extent)
     return {"campaign": found[0].slug, "outwards": found[1].slug, **compare(seen, before, after)}
 
 

@@ -78,7 +78,7 @@ class Field:
 
     def _open(self, stack: ExitStack) -> int:
         """Open the broker to vantage points; returns the port."""
-        told = self._folder / "port"
+        port_file = self._folder / "port"
         try:
             certificates.ensure(self._folder / links.NAME, [control_network.ADDRESS])
         except certificates.NoCertificate as error:
@@ -86,10 +86,10 @@ class Field:
         self._start(links.command(self._folder), stack, **_CLOSED)
         gate = links.gate_command(self._folder, control_network.ADDRESS, 0)
         gate[gate.index("--listen") + 1] = f"{control_network.ADDRESS}:0"
-        self._start([*gate, "--port-file", str(told)], stack, **_CLOSED)
+        self._start([*gate, "--port-file", str(port_file)], stack, **_CLOSED)
         _wait(lambda: links.answers(self._folder), "the broker")
-        _wait(lambda: told.is_file() and bool(told.read_text()), "the door")
-        return int(told.read_text())
+        _wait(lambda: port_file.is_file() and bool(port_file.read_text()), "the door")
+        return int(port_file.read_text())
 
     def _start(
         self, command: list[str], stack: ExitStack, node: str = control_network.NODE, **more: Any

@@ -68,12 +68,12 @@ dispatch.WAYS[VantagePoint.Source.ATLAS] = send
 
 
 @app.task(name="tasks.public_networks.measure")
-def measure(vantage: str, told: dict[str, Any]) -> None:
+def measure(vantage: str, order_json: dict[str, Any]) -> None:
     """One step of an order; the next one follows when the network has had time."""
     point = VantagePoint.objects.filter(name=vantage).first()
     if point is None:
         return
-    order = Order.from_json(told)
+    order = Order.from_json(order_json)
     try:
         wait_s = step(point, order, api_of(point.source))
     except Unavailable as error:
@@ -81,7 +81,7 @@ def measure(vantage: str, told: dict[str, Any]) -> None:
         log.warning("%s of %s waits: %s", order.unit, order.campaign, error)
         wait_s = _LONGEST_STEP_S / 4
     if wait_s is not None:
-        measure.apply_async(args=[vantage, told], countdown=wait_s)
+        measure.apply_async(args=[vantage, order_json], countdown=wait_s)
 
 
 def step(point: VantagePoint, order: Order, api: Api) -> float | None:
@@ -264,8 +264,8 @@ def _first(
     network: ModuleType, order: Order, found: Mapping[str, Any], target: Target
 ) -> Row | None:
     """The result of the one probe that was asked, if it gave any."""
-    told = list(network.results(found, order.probe, str(target["host"])))
-    return {**told[0], "at": told[0]["at"] or order.due} if told else None
+    results = list(network.results(found, order.probe, str(target["host"])))
+    return {**results[0], "at": results[0]["at"] or order.due} if results else None
 
 
 def _build_message(order: Order, work: Work) -> ResultsMessage:

@@ -117,8 +117,8 @@ def spread(places: list[dict[str, Any]], count: int) -> list[dict[str, Any]]:
 def credits(source: str, clock: Clock | None = None) -> dict[str, Any]:
     """What may be spent now; raises as the network's client."""
     if source == "atlas":
-        told = ripe_atlas.balance(api_of("atlas", clock))
-        return {"network": "atlas", "credits": told.credits, "spent_a_day": told.spent_a_day}
+        balance = ripe_atlas.balance(api_of("atlas", clock))
+        return {"network": "atlas", "credits": balance.credits, "spent_a_day": balance.spent_a_day}
     limits = globalping.limits(api_of("globalping", clock))
     return {
         "network": "globalping",

@@ -24,27 +24,27 @@ log = logging.getLogger(__name__)
 def ask(wanted: Wanted) -> Search:
     """Leave the question to a worker; raises ``BadInput`` for what no network could have."""
     enlistment.check(wanted)
-    told = network_search.create_search(asdict(wanted))
+    search = network_search.create_search(asdict(wanted))
     try:
-        queue(search_network, told["key"])
+        queue(search_network, search["key"])
     except AWAY as error:
         log.warning("a question for %s waits for the broker: %s", wanted.network, error)
-        told |= {"state": network_search.FAILED, "error": "no worker can be reached"}
-        network_search.save(told)
-    return told
+        search |= {"state": network_search.FAILED, "error": "no worker can be reached"}
+        network_search.save(search)
+    return search
 
 
 @app.task(name="tasks.network_finds.look")
 def search_network(key: str, clock: Clock | None = None) -> None:
     """Ask the network: first what may be spent, then where such probes are."""
-    told = network_search.load(key)
-    if told is None or told["state"] == network_search.READY:
+    search = network_search.load(key)
+    if search is None or search["state"] == network_search.READY:
         return
-    wanted = Wanted(**told["wanted"])
-    network_search.save(told | {"state": network_search.ASKING})
-    told |= _credits(wanted.network, clock)
-    network_search.save(told | {"state": network_search.ASKING})
-    network_search.save(told | _places(wanted, clock) | {"said_at": timezone.now().isoformat()})
+    wanted = Wanted(**search["wanted"])
+    network_search.save(search | {"state": network_search.ASKING})
+    search |= _credits(wanted.network, clock)
+    network_search.save(search | {"state": network_search.ASKING})
+    network_search.save(search | _places(wanted, clock) | {"said_at": timezone.now().isoformat()})
 
 
 def _credits(network: str, clock: Clock | None) -> dict[str, Any]:
@@ -64,11 +64,11 @@ def _places(wanted: Wanted, clock: Clock | None) -> dict[str, Any]:
     return {"state": network_search.READY, "places": named, "matching": len(found)}
 
 
-def enlist(told: Search, names: list[str] | None = None) -> list[VantagePoint]:
+def enlist(search: Search, names: list[str] | None = None) -> list[VantagePoint]:
     """Vantage points at the places that were found, or at some of them; raises ``BadInput``."""
-    if told["state"] != network_search.READY:
+    if search["state"] != network_search.READY:
         raise Conflict("the network has not answered yet; ask again in a moment")
-    places = told["places"]
+    places = search["places"]
     if names is not None:
         places = [p for p in places if p["name"] in set(names)]
-    return enlistment.create_points(told["wanted"]["network"], places)
+    return enlistment.create_points(search["wanted"]["network"], places)

@@ -44,25 +44,25 @@ def columns_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> dict[
     return {name: [row[name] for row in rows] for name in names}
 
 
-def pack(parcel: ResultsMessage) -> bytes:
+def pack(message: ResultsMessage) -> bytes:
     """A results message as octets; raises ``BadInput`` for one that is too large to be taken."""
-    body = [parcel.kind, parcel.head, parcel.columns]
+    body = [message.kind, message.head, message.columns]
     text = json.dumps(body, separators=(",", ":"), allow_nan=False).encode()
     packed = _MARK + zlib.compress(text, 6)
     if len(packed) > LARGEST_BYTES or len(text) > _LARGEST_TEXT:
-        raise BadInput(f"a parcel of {len(packed):,} bytes is too large", field="parcel")
+        raise BadInput(f"a results message of {len(packed):,} bytes is too large", field="message")
     return packed
 
 
 def unpack(data: bytes) -> ResultsMessage:
     """The results message of octets from elsewhere; raises ``BadInput`` for anything else."""
     if not data.startswith(_MARK) or len(data) > LARGEST_BYTES:
-        raise BadInput("this is no parcel, or one that is too large", field="parcel")
+        raise BadInput("this is no results message, or one that is too large", field="message")
     try:
         text = decompress(data[len(_MARK) :], _LARGEST_TEXT)
         body = json.loads(text, parse_constant=_refuse)
     except (BadInput, ValueError, RecursionError) as error:
-        raise BadInput(f"a parcel is damaged: {error}", field="parcel") from error
+        raise BadInput(f"a results message is damaged: {error}", field="message") from error
     return _checked(body)
 
 
@@ -72,11 +72,11 @@ def _refuse(text: str) -> None:
 
 def _checked(body: Any) -> ResultsMessage:
     if not isinstance(body, list) or len(body) != 3:
-        raise BadInput("a parcel has a kind, a head and columns", field="parcel")
+        raise BadInput("a results message has a kind, a head and columns", field="message")
     kind, head, columns = body
     right = isinstance(kind, str) and isinstance(head, dict) and isinstance(columns, dict)
     if not right or not all(isinstance(column, list) for column in columns.values()):
-        raise BadInput("a parcel has a kind, a head and columns", field="parcel")
+        raise BadInput("a results message has a kind, a head and columns", field="message")
     if len({len(column) for column in columns.values()}) > 1:
-        raise BadInput("the columns of a parcel have different lengths", field="parcel")
+        raise BadInput("the columns of a results message have different lengths", field="message")
     return ResultsMessage(kind, head, columns)

@@ -245,16 +245,16 @@ def _isps(campaign: Campaign) -> dict[str, bytes]:
     """Downstream ISPs of the regions, where the campaign has traceroutes."""
     stored = selectors.some_tables(campaign, "isp-shares").get("isp-shares")
     rows = stored.dicts() if stored else []
-    told: dict[tuple[str, str], float] = {}
+    shares: dict[tuple[str, str], float] = {}
     for row in rows:
         share, region = row.get("share"), row.get("region")
         if share and region and row.get("isp") is not None:
             name = f"AS{row['isp']} {row.get('name') or ''}".strip()
-            told[region, name] = min(1.0, told.get((region, name), 0.0) + float(share))
-    if not told:
+            shares[region, name] = min(1.0, shares.get((region, name), 0.0) + float(share))
+    if not shares:
         return {}
     return {
-        "isps": write_csv(("region", "isp", "share"), ((r, n, s) for (r, n), s in told.items()))
+        "isps": write_csv(("region", "isp", "share"), ((r, n, s) for (r, n), s in shares.items()))
     }
 
 

@@ -43,37 +43,37 @@ class SourceOptions(Protocol):
 
 
 def open_sources(
-    wishes: SourceOptions,
+    options: SourceOptions,
     domains: Iterable[str],
     networks: tuple[Network, ...],
     opt_out: frozenset[str],
 ) -> tuple[Source, ...]:
     """The sources wished for; raises ``BadInput`` or ``MissingData`` for an unusable list."""
     sources: list[Source] = []
-    if wishes.nsec:
+    if options.nsec:
         sources.append(ZoneWalks(opt_out=opt_out))
-    if wishes.imports:
-        config = ImportConfig(tuple(Path(p) for p in wishes.imports))
+    if options.imports:
+        config = ImportConfig(tuple(Path(p) for p in options.imports))
         sources.append(Imports(collect_names(config, domains)))
-    if wishes.ct_server:
-        sources.append(Certificates(_search(wishes, networks)))
-    if wishes.permutations:
-        sources.append(Permutations(PermutationConfig(wishes.permutations)))
+    if options.ct_server:
+        sources.append(Certificates(_search(options, networks)))
+    if options.permutations:
+        sources.append(Permutations(PermutationConfig(options.permutations)))
     return tuple(sources)
 
 
-def _search(wishes: SourceOptions, networks: tuple[Network, ...]) -> CertificateConfig:
-    return CertificateConfig(wishes.ct_server, wishes.contact, allowed_networks=networks)
+def _search(options: SourceOptions, networks: tuple[Network, ...]) -> CertificateConfig:
+    return CertificateConfig(options.ct_server, options.contact, allowed_networks=networks)
 
 
-def check_options(wishes: SourceOptions) -> None:
+def check_options(options: SourceOptions) -> None:
     """Raise ``BadInput`` for what would fail only later."""
-    for path in wishes.imports:
+    for path in options.imports:
         if not Path(path).is_file():
             raise BadInput(f"there is no file {path}", field="import")
-    if wishes.ct_server:
-        _search(wishes, ())
-    if not 0 <= wishes.permutations <= _MOST_PERMUTATIONS:
+    if options.ct_server:
+        _search(options, ())
+    if not 0 <= options.permutations <= _MOST_PERMUTATIONS:
         raise BadInput(f"must be from 0 to {_MOST_PERMUTATIONS}", field="permutations")
 
 

@@ -145,8 +145,8 @@ def copy_observations(slug: str, folder: Path) -> None:
 
 def table_lines(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     """One JSON object per row; moments as ISO 8601."""
-    told = (dict(zip(columns, row, strict=True)) for row in rows)
-    return "".join(json.dumps(row, default=_moment) + "\n" for row in told)
+    records = (dict(zip(columns, row, strict=True)) for row in rows)
+    return "".join(json.dumps(row, default=_moment) + "\n" for row in records)
 
 
 def _moment(value: datetime) -> str:

@@ -78,8 +78,8 @@ def send_batches(survey: Survey, vantage: str) -> bool:
     if points.is_leaving(vantage):
         return _drain(survey, vantage)
     lease = _lease(survey)
-    room = _AHEAD - batches.count_leased(survey, vantage)
-    for batch in batches.free_batches(survey, vantage, max(0, room)):
+    free = _AHEAD - batches.count_leased(survey, vantage)
+    for batch in batches.free_batches(survey, vantage, max(0, free)):
         shard = batches.claim(batch, lease)
         if shard is None:
             continue
@@ -115,9 +115,9 @@ def _send(shard: Shard, vantage: str, lease: timedelta) -> None:
         log.warning("survey %s batch %s: %s", shard.survey.slug, shard.key, error)
 
 
-def store_answers(vantage: str, parcel: ResultsMessage) -> None:
+def store_answers(vantage: str, message: ResultsMessage) -> None:
     """Store the answers of a batch as its one part; a batch that has one is left as it is."""
-    batch = parcel.head.get("batch")
+    batch = message.head.get("batch")
     if not isinstance(batch, int) or batches.vantage_of_batch(batch) != vantage:
         raise BadInput(f"{vantage} answers a batch that is not its own", field="batch")
     shard = batches.reclaim(batch)
@@ -125,7 +125,7 @@ def store_answers(vantage: str, parcel: ResultsMessage) -> None:
         return
     survey = shard.survey
     try:
-        _store(shard, _answers_of(parcel))
+        _store(shard, _answers_of(message))
     except NephoscopeError as error:
         if error.permanent:
             services.fail_shard(shard, str(error))
@@ -136,11 +136,11 @@ def store_answers(vantage: str, parcel: ResultsMessage) -> None:
         app.send_task("tasks.crawl.conclude", args=[survey.pk])
 
 
-def _answers_of(parcel: ResultsMessage) -> list[dict[str, Any]]:
+def _answers_of(message: ResultsMessage) -> list[dict[str, Any]]:
     """Rows of the lake from a results message; raises ``BadInput`` for anything that is none."""
-    if set(parcel.columns) != set(ANSWER_COLUMNS):
+    if set(message.columns) != set(ANSWER_COLUMNS):
         raise BadInput("answers have other columns; do all run one version?", field="batch")
-    return [_answer(row) for row in parcel.rows()]
+    return [_answer(row) for row in message.rows()]
 
 
 def _answer(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -68,8 +68,8 @@ def measure(order: dict[str, Any]) -> None:
     place = client.here()
     # The order's moments are the site's; the vantage point's clock offset is known from its
     # heartbeat.
-    told = Order.from_json({**order, "offset_s": place.clock[1]})
-    fulfil(told, build_context(place), report_of(place))
+    order_here = Order.from_json({**order, "offset_s": place.clock[1]})
+    fulfil(order_here, build_context(place), report_of(place))
 
 
 def build_context(place: client.VantageClient) -> RunContext:

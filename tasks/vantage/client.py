@@ -149,8 +149,8 @@ class VantageClient:
 
     def obey(self, orders: Mapping[str, Any]) -> None:
         """Take over limits that the site has changed; those that cannot be are left."""
-        told = orders.get("stopped")
-        self.stopped = frozenset(map(str, told if isinstance(told, list) else ()))
+        stopped = orders.get("stopped")
+        self.stopped = frozenset(map(str, stopped if isinstance(stopped, list) else ()))
         try:
             self.budget.limits = limits_of(orders.get("limits", {}))
         except NephoscopeError as error:

@@ -28,7 +28,7 @@ def work(who: Identity, folder: Path) -> int:
     warnings.filterwarnings("ignore", category=SecurityWarning)
     place = client.connect(who, folder)
     configure(who, folder)
-    pulse = Heartbeat(place)
+    heartbeat = Heartbeat(place)
     worker_ready.connect(lambda **_: _ready(who), weak=False)
     worker_shutting_down.connect(lambda **_: place.ended.set(), weak=False)
     worker = app.Worker(
@@ -46,12 +46,12 @@ def work(who: Identity, folder: Path) -> int:
     signal.signal(signal.SIGTERM, _quit)
     try:
         # A revoked identity may end this process before the worker has started.
-        pulse.start()
+        heartbeat.start()
         worker.start()
     except SystemExit:
         log.info("stopped before the work began")
-    pulse.stop()
-    return pulse.ended_with or worker.exitcode or 0
+    heartbeat.stop()
+    return heartbeat.ended_with or worker.exitcode or 0
 
 
 def _quit(number: int, frame: FrameType | None) -> None:

@@ -128,8 +128,8 @@ def _latency(
     lost |= dead[:, None, None]
     counts = (~lost).sum(axis=2)
     offsets = np.concatenate([[0], np.cumsum(counts.ravel())])
-    heard = values[~lost].astype(np.float32)
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(heard))
+    answered = values[~lost].astype(np.float32)
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(answered))
     status = np.where(counts.ravel() > 0, 0, 1)
     status = np.where(np.repeat(dead, targets), 2, status)
     return _table(world, number, "tcp-ping", PINGS, lists, status)
@@ -151,8 +151,8 @@ def _throughput(
     status = np.where(failed, np.where(reset, 3, 1), 0)
     status = np.where(dead[:, None], 2, status).ravel()
     offsets = np.concatenate([[0], np.cumsum(status == 0)])
-    heard = rate.ravel()[status == 0].astype(np.float32)
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(heard))
+    answered = rate.ravel()[status == 0].astype(np.float32)
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), pa.array(answered))
     return _table(world, number, "throughput", 1, lists, status)
 
 

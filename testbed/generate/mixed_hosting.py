@@ -92,8 +92,8 @@ def _mark_hybrid(able: list[list[Draft]], wanted: int, count: int, rng: random.R
     chosen = able[:large] + rng.sample(able[large:], max(0, min(count, len(able)) - large))
     if sum(len(fit) for fit in chosen) < wanted:
         chosen = able[:count]
-    room = [len(fit) for fit in chosen]
-    parts = apportion_within(wanted, room, [1] * len(room), room)
+    capacity = [len(fit) for fit in chosen]
+    parts = apportion_within(wanted, capacity, [1] * len(capacity), capacity)
     for fit, part in zip(chosen, parts, strict=True):
         for draft in rng.sample(fit, part):
             draft.hybrid = True

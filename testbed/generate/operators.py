@@ -51,9 +51,9 @@ def _places(
     held = {p for p, n in raw["hosts"].items() if p == "other" or scaled(n, scale) > 0}
     shares = {place: n for place, n in raw["domains"].items() if place in held}
     parts = apportion(len(cloud), list(shares.values()))
-    dealt = [p for p, n in zip(shares, parts, strict=True) for _ in range(n)]
-    rng.shuffle(dealt)
-    return dict(zip((zone.domain for zone in cloud), dealt, strict=True))
+    assigned = [p for p, n in zip(shares, parts, strict=True) for _ in range(n)]
+    rng.shuffle(assigned)
+    return dict(zip((zone.domain for zone in cloud), assigned, strict=True))
 
 
 def _in_cloud(name: Name, allocator: AddressAllocator) -> bool:

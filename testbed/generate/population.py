@@ -116,30 +116,30 @@ def _remaining_kinds(placement: NamePlacement) -> list[tuple[Kind, int]]:
     names, singles, sets = placement.target.names, placement.target.singles, placement.target.sets
     rows = {label: n for label, n in names.items() if n > 0}
     kinds: list[tuple[Kind, int]] = []
-    room = Counter(singles)
+    capacity = Counter(singles)
     for label, home in placement.bound.items():
         if rows.get(label):
             count = rows.pop(label)
-            room[home] -= count
+            capacity[home] -= count
             kinds.append(((label, (home,)), count))
     for regions in [s for s in sets if sets[s] > 0]:
         kinds += _split_by_label(placement, rows, regions, sets[regions])
     for label in sorted(rows, key=lambda x: rows[x]):
-        kinds += _split_by_region(placement, label, rows[label], room)
+        kinds += _split_by_region(placement, label, rows[label], capacity)
     return kinds
 
 
 def _split_by_region(
-    placement: NamePlacement, label: str, count: int, room: Counter[str]
+    placement: NamePlacement, label: str, count: int, capacity: Counter[str]
 ) -> list[tuple[Kind, int]]:
     """Split one label's names over regions: those where a domain has it, then any other."""
     kinds: list[tuple[Kind, int]] = []
-    at_home = [r for r in room if placement.domains_by_kind.get((label, (r,)))]
-    for regions in (at_home, list(room)):
-        caps = [max(0, room[r]) for r in regions]
+    at_home = [r for r in capacity if placement.domains_by_kind.get((label, (r,)))]
+    for regions in (at_home, list(capacity)):
+        caps = [max(0, capacity[r]) for r in regions]
         parts = apportion_within(min(count, sum(caps)), caps, [0] * len(caps), caps)
         for region, part in zip(regions, parts, strict=True):
-            room[region] -= part
+            capacity[region] -= part
             count -= part
             if part:
                 kinds.append(((label, (region,)), part))

@@ -64,8 +64,8 @@ def detect_capabilities() -> Capabilities:
         check=False,
     )
     try:
-        told = json.loads(done.stdout)
+        report = json.loads(done.stdout)
     except ValueError:
         lines = done.stderr.strip().splitlines() or [f"it ended with {done.returncode}"]
         return Capabilities(f"the trial of what this machine can do failed: {lines[-1][:200]}")
-    return Capabilities(**{**told, "families": tuple(told["families"])})
+    return Capabilities(**{**report, "families": tuple(report["families"])})

@@ -54,8 +54,8 @@ def apply_sysctls(node: Node) -> None:
 def device_name(plan: Topology, number: int, node: str) -> str:
     """Return the name of a node's device on a link: the neighbour's, numbered if ambiguous."""
     other = plan.links[number].other(node)
-    twins = [n for n in plan.links_by_node[node] if plan.links[n].other(node) == other]
-    return f"{other[:11]}.{twins.index(number)}" if len(twins) > 1 else other[:15]
+    parallel = [n for n in plan.links_by_node[node] if plan.links[n].other(node) == other]
+    return f"{other[:11]}.{parallel.index(number)}" if len(parallel) > 1 else other[:15]
 
 
 def open_tun(name: str) -> int:

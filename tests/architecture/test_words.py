@@ -1,4 +1,4 @@
-"""No module, class, function or SQL relation is named with a private word.
+"""No module, class, function, variable or SQL relation is named with a private word.
 
 ``docs/glossary.md`` has the terms to use; the list below holds words that an earlier version used
 as metaphors, and general verbs that name nothing.
@@ -217,6 +217,25 @@ PRIVATE = frozenset(
         "things",
     ]
 )
+# Nor does any variable, parameter or keyword argument have one of these.
+PRIVATE_VARIABLES = frozenset(
+    (
+        *(
+            "book",
+            "crew",
+            "door",
+            "doors",
+            "dealt",
+            "errand",
+            "errands",
+            "hoard",
+            "ledger",
+            "ledgers",
+        ),
+        *("parcel", "parcels", "podium", "pulse", "purse", "shelf", "shelves", "sieve", "sieves"),
+        *("station", "tell", "told", "whose", "wishes"),
+    )
+)
 # (a pattern of the whole name, why the word belongs there)
 ALLOWED = (
     (r"(TRY_)?CAST", "SQL"),
@@ -243,10 +262,14 @@ def words_of(name):
 
 
 def names_in(tree):
-    """(line, name) of classes, functions and SQL relations."""
+    """(line, name) of classes, functions, SQL relations, and variables with a household word."""
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield node.lineno, node.name
+        elif isinstance(node, ast.arg | ast.Name | ast.keyword):
+            name = getattr(node, "id", None) or node.arg or ""
+            if words_of(name) & PRIVATE_VARIABLES:
+                yield node.lineno, name
         elif (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
@@ -281,7 +304,13 @@ def test_no_name_is_a_private_word(folder):
 
 @pytest.mark.parametrize(
     "source",
-    ["class Ledger: ...", "def _take_in(): ...", 'Q = "WITH told AS (SELECT 1) SELECT 2"'],
+    [
+        "class Ledger: ...",
+        "def _take_in(): ...",
+        "def read(parcel): ...",
+        "told = read(1)",
+        'Q = "WITH told AS (SELECT 1) SELECT 2"',
+    ],
 )
 def test_a_private_word_is_found(source):
     assert private_names("core/x.py", source)

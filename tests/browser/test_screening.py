@@ -63,7 +63,7 @@ def finish(*agents):
         assert agent.returncode == 0, said.decode()
 
 
-def test_it_works(own, site, tmp_path):
+def test_it_works(own, site, tmp_path):  # noqa: PLR0915 - one visit, from the form to the choice
     cpus = sorted(os.sched_getaffinity(0))
     missing = neighbours.find_missing("burst")
     if missing or len(cpus) < 2:
@@ -89,9 +89,15 @@ def test_it_works(own, site, tmp_path):
     assert "1 of 3 instances" in page.inner_text("h1")
 
     page.click("text=Choose the best")
-    assert "The best 2 are found" in page.inner_text("h1")
+    calm = {"calm-1", "calm-2"}
+    # Other work on this machine may disturb a calm instance: then the page asks for another.
+    while "The best 2 are found" not in page.inner_text("h1"):
+        assert len(calm) < 5, page.inner_text("h1")
+        calm.add(f"calm-{len(calm) + 1}")
+        finish(start_agent(site, token, max(calm), cpus[0], tmp_path))
+        page.reload()
     chosen = page.locator("#chosen tbody th").all_inner_texts()
-    assert sorted(chosen) == ["calm-1", "calm-2"]
+    assert len(set(chosen) & calm) == len(chosen) == 2
     # The bursts ran inside the machine: its own load, so that no command ends it.
     assert "crowded" in page.inner_text("#own-load-rows")
     expect_count(page.locator(".command"), 0)

@@ -187,7 +187,7 @@ def add_crawling(parser: CommandParser) -> None:
         help="a list of names; may be repeated",
     )
     parser.add_argument("--ct-server", metavar="URL", help="search certificates here, as at crt.sh")
-    parser.add_argument("--contact", metavar="TEXT", help="told to that server's operator")
+    parser.add_argument("--contact", metavar="TEXT", help="contact sent to that server's operator")
     parser.add_argument("--permutations", type=int, metavar="N", help="altered names per zone")
     parser.add_argument("--no-axfr", action="store_true", help="ask for no zone transfer")
     parser.add_argument("--no-aaaa", action="store_true", help="ask for no IPv6 address")

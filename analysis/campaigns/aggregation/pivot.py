@@ -22,9 +22,9 @@ class Pivot:
 
     def counts(self) -> dict[str, Row]:
         """Count by region: vantage points with and without a value, and those it is best for."""
-        heard = np.isfinite(self.means)
-        counts = heard.sum(axis=0)
-        best = np.bincount(self.best()[heard.any(axis=1)], minlength=len(self.regions))
+        answered = np.isfinite(self.means)
+        counts = answered.sum(axis=0)
+        best = np.bincount(self.best()[answered.any(axis=1)], minlength=len(self.regions))
         return {
             region: {
                 "vantages": int(counts[at]),
@@ -46,13 +46,13 @@ class Pivot:
     def factors(self) -> dict[str, Row]:
         """Return by vantage point with any value: best region, worst region, the ratio of means."""
         sign = 1.0 if self.higher_is_better else -1.0
-        heard = np.isfinite(self.means) & (self.means > 0)
+        answered = np.isfinite(self.means) & (self.means > 0)
         rows: dict[str, Row] = {}
         if not self.regions:
             return rows
-        worst = np.where(heard, self.means * sign, np.inf).argmin(axis=1)
-        best = np.where(heard, -self.means * sign, np.inf).argmin(axis=1)
-        for at in np.flatnonzero(heard.any(axis=1)):
+        worst = np.where(answered, self.means * sign, np.inf).argmin(axis=1)
+        best = np.where(answered, -self.means * sign, np.inf).argmin(axis=1)
+        for at in np.flatnonzero(answered.any(axis=1)):
             one, other = (float(self.means[at, of[at]]) for of in (best, worst))
             rows[self.vantages[at]] = {
                 "best": self.regions[best[at]],

@@ -33,8 +33,8 @@ def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Tab
     region, client, period = (index.ravel() for index in np.indices(shape, np.int32))
     values = samples.values.ravel() * scale
     # Some tables mark a missing value by a negative one.
-    heard = np.isfinite(values) & (values >= 0)
-    offsets = np.concatenate([[0], np.cumsum(heard)]).astype(np.int32)
+    answered = np.isfinite(values) & (values >= 0)
+    offsets = np.concatenate([[0], np.cumsum(answered)]).astype(np.int32)
     regions = _coded(region, samples.regions)
     rows = pa.table(
         {
@@ -43,10 +43,12 @@ def samples_table(samples: Samples, probe: str, *, scale: float = 1.0) -> pa.Tab
             "target": regions,
             "region": regions,
             "sent": np.ones(len(values), np.int32),
-            "values": pa.ListArray.from_arrays(offsets, pa.array(values[heard].astype(np.float32))),
+            "values": pa.ListArray.from_arrays(
+                offsets, pa.array(values[answered].astype(np.float32))
+            ),
         }
     )
-    statuses = _coded(np.where(heard, 0, 1).astype(np.int32), ("OK", "TIMEOUT"))
+    statuses = _coded(np.where(answered, 0, 1).astype(np.int32), ("OK", "TIMEOUT"))
     extra = {
         "probe": pa.repeat(pa.scalar(probe), len(values)),
         "status": statuses,

@@ -16,13 +16,13 @@ def count_rounds(values: Any) -> Any:
     counts = np.zeros(len(values), np.int64)
     rounds, most = 0, 0
     for period in range(values.shape[1]):
-        heard = False
+        is_known = False
         for region in range(len(values)):
             if values[region, period] == values[region, period]:
                 counts[region] += 1
                 most = max(most, counts[region])
-                heard = True
-        rounds += heard
+                is_known = True
+        rounds += is_known
     return counts, most, rounds
 
 

@@ -25,8 +25,8 @@ def _dangling_names(tables: Tables) -> str:
     if not domains:
         return "No domain has an alias whose target does not exist"
     more = "at least " if tables["dangling-names"].n > TOP_DANGLING else ""
-    whose = "one domain" if len(domains) == 1 else f"{more}{len(domains):,} domains"
-    return f"Aliases whose target does not exist are in {whose}"
+    owner_text = "one domain" if len(domains) == 1 else f"{more}{len(domains):,} domains"
+    return f"Aliases whose target does not exist are in {owner_text}"
 
 
 def _check_dangling(rows: Rows) -> Iterator[str]:

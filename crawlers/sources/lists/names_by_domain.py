@@ -43,7 +43,7 @@ class NamesByDomain:
 
     def __init__(self, domains: Iterable[str], max_names: int) -> None:
         self._domains = frozenset(domain.encode() for domain in domains)
-        self._shelves: dict[bytes, _DomainNames] = {}
+        self._by_domain: dict[bytes, _DomainNames] = {}
         self._max_names = max_names
         depths = {domain.count(b".") + 1 for domain in self._domains}
         self._depths = range(min(depths, default=1), max(depths, default=0) + 1)
@@ -66,32 +66,32 @@ class NamesByDomain:
 
     def names_of(self, domain: str) -> tuple[str, ...]:
         """Names without repeats, in the order in which they came."""
-        shelf = self._shelves.get(domain.encode())
-        if shelf is None:
+        names = self._by_domain.get(domain.encode())
+        if names is None:
             return ()
-        shelf.deduplicate(self._max_names)
-        return tuple(shelf.data.decode().split("\n")[:-1])
+        names.deduplicate(self._max_names)
+        return tuple(names.data.decode().split("\n")[:-1])
 
     def is_over(self, domain: str) -> bool:
         """Whether a domain had more names than are kept."""
-        shelf = self._shelves.get(domain.encode())
-        if shelf is None:
+        names = self._by_domain.get(domain.encode())
+        if names is None:
             return False
-        shelf.deduplicate(self._max_names)
-        return shelf.is_over
+        names.deduplicate(self._max_names)
+        return names.is_over
 
     @property
     def count_names(self) -> int:
         """Return the number of distinct names of all domains."""
-        for shelf in self._shelves.values():
-            shelf.deduplicate(self._max_names)
-        return sum(shelf.data.count(b"\n") for shelf in self._shelves.values())
+        for names in self._by_domain.values():
+            names.deduplicate(self._max_names)
+        return sum(names.data.count(b"\n") for names in self._by_domain.values())
 
     def _add(self, domain: bytes, name: bytes) -> None:
-        shelf = self._shelves.get(domain)
-        if shelf is None:
-            shelf = self._shelves[domain] = _DomainNames()
-        shelf.data += name
-        shelf.data += b"\n"
-        if len(shelf.data) > shelf.tidy_at:
-            shelf.deduplicate(self._max_names)
+        names = self._by_domain.get(domain)
+        if names is None:
+            names = self._by_domain[domain] = _DomainNames()
+        names.data += name
+        names.data += b"\n"
+        if len(names.data) > names.tidy_at:
+            names.deduplicate(self._max_names)

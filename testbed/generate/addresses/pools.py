@@ -143,11 +143,11 @@ def _mark_busy_addresses(pools: Mapping[PoolKey, Pool], share: float) -> None:
     """Mark some load-balancer addresses as shared by many names."""
     balanced = sum(len(p.addresses) for k, p in pools.items() if k[1] in BALANCED)
     able = [p for k, p in pools.items() if k[1] == "elb" and not k[4]]
-    room = [
+    capacity = [
         max(0, (p.demand - len(p.addresses)) // (_BUSY_NAMES - 1)) for p in able
     ]  # every other address keeps a name
     sizes = [len(p.addresses) for p in able]
     for pool, wanted, most in zip(
-        able, apportion(round(balanced * share), sizes), room, strict=True
+        able, apportion(round(balanced * share), sizes), capacity, strict=True
     ):
         pool.busy = min(wanted, most)

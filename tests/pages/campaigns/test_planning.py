@@ -149,7 +149,7 @@ def test_the_plan_says_what_may_be_spent_at_public_networks(client, anna, settin
         assert "Globalping may not complete this plan" not in plan
     # A network that does not answer costs the plan nothing but this line.
     plan = text(client.post("/wide-area/new/", {"targets": CSV, **asked}))
-    assert plan.count("what may be spent cannot be told now") == 2
+    assert plan.count("the balance cannot be read now") == 2
     assert not Campaign.objects.exists()
 
 

@@ -82,16 +82,18 @@ class Field:
                 self.answer(name, order)
 
     def answer(self, name, order):
-        parcel = answer_of(order)
+        message = answer_of(order)
         for _ in range(1 + (self.chance.random() < 0.2)):
-            self.deliver(name, parcel)
+            self.deliver(name, message)
         self.answers[order.unit] += 1
 
-    def deliver(self, name, parcel):
+    def deliver(self, name, message):
         taker = (
-            results_receiver.record_start if parcel.kind == BEGAN else results_receiver.store_result
+            results_receiver.record_start
+            if message.kind == BEGAN
+            else results_receiver.store_result
         )
-        taker(name, unpack(pack(parcel)), self.clock)
+        taker(name, unpack(pack(message)), self.clock)
 
     def run(self, limit_s=100_000, step_s=STEP_S):
         """Until every unit has ended and the campaign is concluded."""

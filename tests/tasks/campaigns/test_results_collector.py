@@ -41,7 +41,7 @@ def anna(place, db):
     vantage_queues.client().flushall()
 
 
-def parcel(n, kind="t"):
+def message(n, kind="t"):
     return pack(ResultsMessage(kind, {"n": n, "vantage": "bert"}, {}))
 
 
@@ -60,9 +60,9 @@ def collected(handler, rounds=1):
 def test_bad_parcels_are_refused_and_good_ones_stored(anna):
     seen = []
     rubbish = [b"", b"x", b"NP1" + b"x" * (LARGEST_BYTES + 1), b"NP1" + zlib.compress(b"[]")]
-    lay(parcel(1), *rubbish, parcel(2, "nobody's"), parcel(3))
+    lay(message(1), *rubbish, message(2, "nobody's"), message(3))
     found = collected(lambda vantage, p: seen.append((vantage, p.head["n"])))
-    # Who sent it is told by the key, not by what the parcel says.
+    # Who sent it is told by the key, not by what the message says.
     assert seen == [("anna", 1), ("anna", 3)]
     assert (found.stored, found.refused) == (2, 5)
     assert not vantage_queues.client().exists("v:anna:storing", "v:anna:results")
@@ -81,8 +81,8 @@ def test_what_fails_for_now_is_tried_again_and_stops_nobody(place, anna):
         if p.head["n"] == 3:
             raise BadInput("not to be stored")
 
-    lay(parcel(1), parcel(2), parcel(3), parcel(4))
-    lay(parcel(5), name="bert")
+    lay(message(1), message(2), message(3), message(4))
+    lay(message(5), name="bert")
     found = Collector({"t": store})
     for _ in range(8):
         # As the collector's own loop does: what cannot be stored now waits.
@@ -94,12 +94,12 @@ def test_what_fails_for_now_is_tried_again_and_stops_nobody(place, anna):
 
 
 def test_a_flood_is_cut(anna):
-    lay(*[parcel(n) for n in range(vantage_queues.MOST_WAITING + 50)])
+    lay(*[message(n) for n in range(vantage_queues.MOST_WAITING + 50)])
     assert collected(lambda vantage, p: None).stored == vantage_queues.MOST_WAITING
 
 
 def test_one_collects_and_a_second_waits(anna):
-    lay(parcel(1))
+    lay(message(1))
     first, second = Collector({"t": lambda v, p: None}), Collector({"t": lambda v, p: None})
     assert first._holds()
     stop = threading.Event()
@@ -128,7 +128,7 @@ def test_a_pulse_is_dated_by_the_brokers_clock(anna):
 def test_a_broker_that_is_killed_keeps_what_it_took(place, anna):
     seen = []
     anna.report("t", {"n": 1}, {})
-    vantage_queues.client().rpush("v:anna:storing", parcel(2))
+    vantage_queues.client().rpush("v:anna:storing", message(2))
     kill(place.broker, 9)
     thread = threading.Thread(target=anna.report, args=("t", {"n": 3}, {}), daemon=True)
     thread.start()
@@ -203,13 +203,13 @@ def test_a_broker_that_refuses_is_away_for_a_while(place):
 
 
 def collect_in_a_child(folder, dies=None):
-    """A collector in a process of its own, which ends it by a signal at one parcel."""
+    """A collector in a process of its own, which ends it by a signal at one message."""
 
-    def store(vantage, parcel):
-        n = parcel.head["n"]
+    def store(vantage, message):
+        n = message.head["n"]
         if dies == ("before", n):
             os.kill(os.getpid(), signal.SIGKILL)
-        # As real handlers do: the same parcel twice is stored once.
+        # As real handlers do: the same message twice is stored once.
         if not (folder / str(n)).exists():
             with (folder / "log").open("a") as log:
                 log.write(f"{n}\n")
@@ -227,7 +227,7 @@ def collect_in_a_child(folder, dies=None):
 
 
 def test_a_collector_that_is_killed_loses_and_doubles_nothing(anna, tmp_path):
-    lay(*[parcel(n) for n in range(8)])
+    lay(*[message(n) for n in range(8)])
     for dies in (("before", 3), ("after", 5)):
         child = collect_in_a_child(tmp_path, dies)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL

@@ -33,16 +33,16 @@ def parcels(draw):
 
 
 @given(parcels())
-def test_a_parcel_survives(parcel):
-    if not any(v in (float("inf"), float("-inf")) for c in parcel.columns.values() for v in c):
-        parcel = ResultsMessage(parcel.kind, {}, parcel.columns)
-        assert unpack(pack(parcel)) == parcel
+def test_a_message_survives(message):
+    if not any(v in (float("inf"), float("-inf")) for c in message.columns.values() for v in c):
+        message = ResultsMessage(message.kind, {}, message.columns)
+        assert unpack(pack(message)) == message
 
 
 @given(st.binary(max_size=200))
 def test_octets_that_are_none_are_refused(data):
     for text in (data, b"NP1" + data, b"NP1" + zlib.compress(data)):
-        with pytest.raises(BadInput, match="parcel"):
+        with pytest.raises(BadInput, match="results message"):
             unpack(text)
 
 
@@ -50,11 +50,11 @@ def test_octets_that_are_none_are_refused(data):
 def test_any_json_is_a_parcel_or_refused(document):
     data = b"NP1" + zlib.compress(json.dumps(document).encode())
     try:
-        parcel = unpack(data)
+        message = unpack(data)
     except BadInput:
         return
-    assert isinstance(parcel.kind, str)
-    assert len({len(c) for c in parcel.columns.values()}) <= 1
+    assert isinstance(message.kind, str)
+    assert len({len(c) for c in message.columns.values()}) <= 1
 
 
 def test_a_bomb_is_refused_and_takes_no_memory():
@@ -77,7 +77,7 @@ def test_damage_is_refused():
     nan = zlib.compress(b'["x",{},{"a":[NaN]}]')
     damaged = (good[:-3], good + b"x", *(b"NP1" + d for d in (deep, uneven, nan)))
     for data in damaged:
-        with pytest.raises(BadInput, match="parcel"):
+        with pytest.raises(BadInput, match="results message"):
             unpack(data)
 
 

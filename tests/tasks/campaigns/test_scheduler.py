@@ -286,12 +286,12 @@ def test_moments_that_cannot_be_are_those_of_the_plan():
     found = field(1, 2)
     found.step()
     order = found.sent[0]
-    parcel = answer_of(order)
+    message = answer_of(order)
     lies = [
         {**r, "at": r["at"] + lie}
-        for r, lie in zip(parcel.columns["result"], (-9e8, 3e8), strict=True)
+        for r, lie in zip(message.columns["result"], (-9e8, 3e8), strict=True)
     ]
-    found.deliver("v0", ResultsMessage(RESULT, parcel.head, {**parcel.columns, "result": lies}))
+    found.deliver("v0", ResultsMessage(RESULT, message.head, {**message.columns, "result": lies}))
     planned = sorted(order.due + s[2] for s in order.slots)
     found_at = sorted(r["at"].timestamp() for r in rows_in_lake(found.campaign))
     assert found_at == pytest.approx(planned, abs=0.01)
@@ -314,8 +314,8 @@ def test_moments_that_cannot_be_are_those_of_the_plan():
 def test_a_result_that_cannot_be_is_refused_as_a_whole(spoil):
     found = field(1, 2)
     found.step()
-    parcel = answer_of(found.sent[0])
-    found.deliver("v0", ResultsMessage(RESULT, parcel.head, spoil(parcel.columns)))
+    message = answer_of(found.sent[0])
+    found.deliver("v0", ResultsMessage(RESULT, message.head, spoil(message.columns)))
     unit = CampaignUnit.objects.get(key=found.sent[0].unit)
     assert unit.state == State.FAILED
     assert unit.error.startswith("the result cannot be used: ")
@@ -327,12 +327,12 @@ def test_slots_that_were_missed_are_counted_with_their_reasons():
     found = field(1, 3)
     found.step()
     order = found.sent[0]
-    parcel = answer_of(order, missed={str(order.slots[1][0]): "its time was over"})
-    columns = {k: v[:1] for k, v in parcel.columns.items()}
-    found.deliver("v0", ResultsMessage(RESULT, parcel.head, columns))
+    message = answer_of(order, missed={str(order.slots[1][0]): "its time was over"})
+    columns = {k: v[:1] for k, v in message.columns.items()}
+    found.deliver("v0", ResultsMessage(RESULT, message.head, columns))
     unit = CampaignUnit.objects.get(key=order.unit)
     assert (unit.ok, unit.missed) == (1, 2)
-    assert unit.counters["missed"] == {"its time was over": 1, "nothing was told of it": 1}
+    assert unit.counters["missed"] == {"its time was over": 1, "it was not reported": 1}
 
 
 def test_a_disk_that_refuses_keeps_the_result_for_later(settings, tmp_path):

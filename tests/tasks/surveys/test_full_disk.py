@@ -39,11 +39,11 @@ def test_results_wait_for_room_and_whoever_asks_is_told(disk, settings):
     found.step()
     refused = []
 
-    def deliver(name, parcel, taken=found.deliver):
+    def deliver(name, message, taken=found.deliver):
         try:
-            taken(name, parcel)
+            taken(name, message)
         except Unavailable as error:
-            refused.append((name, parcel, str(error)))
+            refused.append((name, message, str(error)))
 
     found.deliver = deliver
     with filled(disk):
@@ -56,8 +56,8 @@ def test_results_wait_for_room_and_whoever_asks_is_told(disk, settings):
     assert progress.as_json(found.campaign)["error"] == ""
     # The collector brings again what could not be stored.
     del found.deliver
-    for name, parcel, _ in refused:
-        found.deliver(name, parcel)
+    for name, message, _ in refused:
+        found.deliver(name, message)
     assert_all_accounted(found.run())
     assert progress.progress(found.campaign)["missed"] == 0
 

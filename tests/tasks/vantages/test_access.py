@@ -208,7 +208,7 @@ def test_transactions_open_nothing(anna):
 
 
 def test_what_a_vantage_point_needs_is_allowed(anna):
-    anna.rpush("v:anna:results", "parcel")
+    anna.rpush("v:anna:results", "message")
     anna.set("v:anna:pulse", "{}", ex=10)
     anna.set("v:anna:holder", "me")
     assert anna.get("v:anna:holder") == b"me"
@@ -258,7 +258,7 @@ def test_who_fills_the_broker_crowds_out_nobody(anna, fill):
     wait(lambda: int(vantage_queues.client().info("memory")["used_memory"]) < 40_000_000, 10)
     # Others keep what they have, and it can go on with less.
     assert vantage_queues.client().lrange("v:bert:results", 0, -1) == [b"of bert"]
-    anna.rpush("v:anna:results", "parcel")
+    anna.rpush("v:anna:results", "message")
 
 
 def test_a_full_broker_is_made_room_in(anna):
@@ -296,7 +296,7 @@ def test_half_sent_texts_on_many_connections_take_nobodys_memory(place, anna):
                 link._sock.sendall(head + b"x" * 3_500_000)
         wait(lambda: int(vantage_queues.client().info("stats")["evicted_clients"]) > cut, 20)
         vantage_queues.client().rpush("v:bert:results", "of bert")
-        # A text longer than any parcel is refused by its first word.
+        # A text longer than any message is refused by its first word.
         link = anna.connection_pool.make_connection()
         link.connect()
         link._sock.sendall(b"*2\r\n$3\r\nGET\r\n$9000000\r\n")

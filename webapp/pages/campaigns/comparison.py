@@ -20,8 +20,8 @@ SHOWN_PAIRS = 20
 def choose(request: HttpRequest) -> HttpResponse:
     """Which two; with both given, straight to their comparison."""
     found = selectors.campaigns(request.user)
-    told = selectors.headlines(found)
-    rows = [m for m in found if m.pk in told]
+    headlines = selectors.headlines(found)
+    rows = [m for m in found if m.pk in headlines]
     before, after = request.GET.get("before", ""), request.GET.get("after", "")
     slugs = {m.slug for m in rows}
     if before in slugs and after in slugs and before != after:

@@ -110,11 +110,11 @@ def legend(scale: str) -> list[tuple[int, str]]:
     if not scale:
         return []
     ends = SHADES[scale]
-    told = [share(end) if scale == "loss" else tick(scale, end) for end in ends]
+    edges = [share(end) if scale == "loss" else tick(scale, end) for end in ends]
     unit = "" if scale == "loss" else f"{THIN}{METRICS[scale].unit}"
-    texts = [f"to {told[0]}"]
-    texts += [f"{low}–{high}" for low, high in zip(told, told[1:], strict=False)]
-    texts.append(f"over {told[-1]}{unit}")
+    texts = [f"to {edges[0]}"]
+    texts += [f"{low}–{high}" for low, high in zip(edges, edges[1:], strict=False)]
+    texts.append(f"over {edges[-1]}{unit}")
     return list(enumerate(texts, 1))
 
 

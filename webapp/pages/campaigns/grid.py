@@ -95,8 +95,10 @@ def _names(
 
 def _searched(name: str, known: dict[str, Any]) -> str:
     point = known.get(name)
-    told = f" {point.city} {point.country} {point.continent} {point.provider}" if point else ""
-    return (name + told).casefold()
+    place_text = (
+        f" {point.city} {point.country} {point.continent} {point.provider}" if point else ""
+    )
+    return (name + place_text).casefold()
 
 
 def _across(request: HttpRequest, regions: list[str]) -> Row:

@@ -101,5 +101,5 @@ def map_sentence(
         f"{campaign_formatting.amount(metric.id, r['p50'])} ({r['title']})"
         for r in (known[0], known[-1])
     ]
-    told = f"{ends[0]}" if len(known) == 1 else f"{ends[0]} to {ends[1]}"
-    return f"{chosen['title']}: {told}"
+    spread = f"{ends[0]}" if len(known) == 1 else f"{ends[0]} to {ends[1]}"
+    return f"{chosen['title']}: {spread}"

@@ -48,31 +48,31 @@ def isps(request: HttpRequest, slug: str) -> HttpResponse:
     """Show every region's ISPs, and what the failure of a chosen ISP would cost."""
     frame = frame_or_404(request, slug)
     stored = selectors.some_tables(frame.row, *_TABLES)
-    told = {name: stored[name].dicts() if name in stored else [] for name in _TABLES}
-    totals = told["isp-totals"][0] if told["isp-totals"] else {}
+    tables = {name: stored[name].dicts() if name in stored else [] for name in _TABLES}
+    totals = tables["isp-totals"][0] if tables["isp-totals"] else {}
     more = {
         "lead": stored.get("isp-regions"),
         "shares_headline": stored["isp-shares"].headline if "isp-shares" in stored else "",
-        "regions": _regions(told),
-        "n_zones": max((len(r["zones"]) for r in _regions(told)), default=0),
+        "regions": _regions(tables),
+        "n_zones": max((len(r["zones"]) for r in _regions(tables)), default=0),
         "totals": totals,
         "unknown": _unknown(totals),
         "unknown_regions": [
-            {**r, "reason": campaign_formatting.reason(r["reason"])} for r in told["isp-unknown"]
+            {**r, "reason": campaign_formatting.reason(r["reason"])} for r in tables["isp-unknown"]
         ],
-        "what_if": _what_if(request, told["isp-failures"], stored),
+        "what_if": _what_if(request, tables["isp-failures"], stored),
     }
     return render(request, "campaigns/isps.html", frame.context(request, **more))
 
 
-def _regions(told: dict[str, list[Row]]) -> list[Row]:
+def _regions(tables: dict[str, list[Row]]) -> list[Row]:
     """One row per region: counts of its zones beside the published, and how routes spread."""
     rows = []
-    for row in told["isp-regions"]:
+    for row in tables["isp-regions"]:
         key = row["provider"], row["region"]
-        zones = [z for z in told["isp-zones"] if (z["provider"], z["region"]) == key]
+        zones = [z for z in tables["isp-zones"] if (z["provider"], z["region"]) == key]
         published = TABLE_14.get(row["region"], ()) if row["provider"] == "aws" else ()
-        shares = [s for s in told["isp-shares"] if (s["provider"], s["region"]) == key]
+        shares = [s for s in tables["isp-shares"] if (s["provider"], s["region"]) == key]
         rows.append(
             {
                 **row,
@@ -186,14 +186,14 @@ def _probe(probe: str, rows: list[Row]) -> Row:
     reasons = [r for r in dict.fromkeys(r["reason"] for r in own) if r]
     regions: dict[str, Row] = {}
     for row in own:
-        told = regions.setdefault(row["region"], {"region": row["region"], "runs": 0, "by": {}})
-        told["runs"] += row["runs"]
+        tables = regions.setdefault(row["region"], {"region": row["region"], "runs": 0, "by": {}})
+        tables["runs"] += row["runs"]
         if row["reason"]:
-            told["by"][row["reason"]] = row["failed"]
-    for told in regions.values():
-        told["failed"] = sum(told["by"].values())
-        told["share"] = told["failed"] / (told["runs"] or 1)
-        told["cells"] = [told["by"].get(r, 0) for r in reasons]
+            tables["by"][row["reason"]] = row["failed"]
+    for tables in regions.values():
+        tables["failed"] = sum(tables["by"].values())
+        tables["share"] = tables["failed"] / (tables["runs"] or 1)
+        tables["cells"] = [tables["by"].get(r, 0) for r in reasons]
     runs, failed = (sum(t[k] for t in regions.values()) for k in ("runs", "failed"))
     listed = sorted(regions.values(), key=lambda t: -t["share"])
     return {
@@ -226,7 +226,7 @@ def _loss_timeline(table: selectors.StoredTable | None) -> Row | None:
         lost[row["round"]] = lost.get(row["round"], 0) + row["lost"]
     shares = [(n, lost[n] / sent[n] if sent[n] else 0.0) for n in sorted(sent)]
     worst, most = max(shares, key=lambda found: found[1])
-    told = formatting.share_of(most, sent[worst])
+    tables = formatting.share_of(most, sent[worst])
     y = Axis(0.0, most or 1.0, 100.0, 0.0)
     width = 1000 / len(shares)
     bars = [
@@ -238,4 +238,4 @@ def _loss_timeline(table: selectors.StoredTable | None) -> Row | None:
         }
         for at, (_, s) in enumerate(shares)
     ]
-    return {"bars": bars, "most": told, "rounds": len(shares)}
+    return {"bars": bars, "most": tables, "rounds": len(shares)}

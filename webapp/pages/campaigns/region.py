@@ -22,28 +22,28 @@ def region(request: HttpRequest, slug: str, region: str) -> HttpResponse:
     metric = frame.metric.id
     names = (f"{metric}-regions", f"{metric}-zones", "isp-regions", "isp-shares", "isp-zones")
     stored = selectors.some_tables(frame.row, *names)
-    told = {
+    tables = {
         name: [r for r in table.dicts() if r["region"] == region] for name, table in stored.items()
     }
-    own = told.get(names[0])
+    own = tables.get(names[0])
     if not own:
         raise Http404(f"no region {region}")
     countries, silent = _countries(frame, region)
     more = {
         **{"region": region, "own": own[0], "lead": stored[names[0]]},
         "place": selectors.places([(own[0]["provider"], region)]).get(region, {}),
-        "isp": next(iter(told.get("isp-regions", [])), None),
-        "isp_shares": told.get("isp-shares", [])[:SHOWN_SHARES],
-        "zones": told.get(f"{metric}-zones", []),
-        "n_zones": len(told.get("isp-zones", [])) or len(_zone_names(told, metric)),
+        "isp": next(iter(tables.get("isp-regions", [])), None),
+        "isp_shares": tables.get("isp-shares", [])[:SHOWN_SHARES],
+        "zones": tables.get(f"{metric}-zones", []),
+        "n_zones": len(tables.get("isp-zones", [])) or len(_zone_names(tables, metric)),
         "countries": countries,
         "silent": silent,
     }
     return render(request, "campaigns/region.html", frame.context(request, **more))
 
 
-def _zone_names(told: dict[str, list[Row]], metric: str) -> set[str]:
-    return {r[k] for r in told.get(f"{metric}-zones", []) for k in ("first", "second")}
+def _zone_names(tables: dict[str, list[Row]], metric: str) -> set[str]:
+    return {r[k] for r in tables.get(f"{metric}-zones", []) for k in ("first", "second")}
 
 
 def _countries(frame: Frame, region: str) -> tuple[list[Row], int]:

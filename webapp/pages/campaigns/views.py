@@ -33,8 +33,8 @@ _PAGES = (
 def campaigns(request: HttpRequest) -> HttpResponse:
     """List the campaigns that the reader may see, with their findings."""
     found = selectors.campaigns(request.user)
-    told = selectors.headlines(found)
-    rows = [{"m": m, "facts": plan_figures(m), "headline": told.get(m.pk, "")} for m in found]
+    headlines = selectors.headlines(found)
+    rows = [{"m": m, "facts": plan_figures(m), "headline": headlines.get(m.pk, "")} for m in found]
     comparable = [r["m"] for r in rows if r["headline"]]
     context = {"section": "campaigns", "rows": rows, "comparable": len(comparable) > 1}
     return render(request, "campaigns/list.html", context)
@@ -111,8 +111,8 @@ def _findings(row: Campaign, stored: dict[str, selectors.StoredTable]) -> list[d
 
 def _coverage(row: Campaign) -> dict[str, Any]:
     """Return planned and measured slots from the campaign's summary."""
-    told: dict[str, Any] = row.summary.get("coverage", {}) if row.summary else {}
-    return told
+    coverage: dict[str, Any] = row.summary.get("coverage", {}) if row.summary else {}
+    return coverage
 
 
 @require_GET

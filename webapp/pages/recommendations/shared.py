@@ -17,7 +17,7 @@ from webapp.store.recommendations import services
 from webapp.store.recommendations.services import CURVE_COLUMNS, curve_rows
 
 # Keys of the source that name the samples, without the survey behind them.
-_TOLD_OF_SOURCE = (
+_SOURCE_FIELDS = (
     "kind",
     "name",
     "model",
@@ -56,7 +56,7 @@ def answer(request: HttpRequest, share_token: str) -> HttpResponse:
 
 def _shared_source(row: Recommendation) -> dict[str, Any]:
     """What readers of a link see of the source: of the clients' basis the shares alone."""
-    found = {name: row.source[name] for name in _TOLD_OF_SOURCE if name in row.source}
+    found = {name: row.source[name] for name in _SOURCE_FIELDS if name in row.source}
     if basis := row.source.get("basis"):
         found["basis"] = {name: basis[name] for name in ("shares", "n_clients")}
     return found

@@ -26,17 +26,17 @@ TONES = (2.0, 5.0, LIMIT_MS)
 HIGH_FACTOR = 5
 
 
-def _section(door: PoolAccess, tab: str, name: str) -> dict[str, Any]:
-    found = door.pool.findings.get(name) or {}
+def _section(access: PoolAccess, tab: str, name: str) -> dict[str, Any]:
+    found = access.pool.findings.get(name) or {}
     reason = found.get("reason", "" if found else "A worker has not looked at this pool yet")
-    return door.context(tab) | {"found": found, "reason": reason}
+    return access.context(tab) | {"found": found, "reason": reason}
 
 
 @pool_page
 @require_GET
-def heat(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def heat(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """p99.9 of who calls whom, and whether machines or paths are to blame."""
-    context = _section(door, "heat", "heatmap")
+    context = _section(access, "heat", "heatmap")
     if not context["reason"]:
         context |= _heat_map(context["found"])
     return render(request, "screening/heat.html", context)
@@ -61,50 +61,50 @@ def _tone(value: float | None) -> int:
 
 @pool_page
 @require_GET
-def calibrate(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def calibrate(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """How errors follow the mark, on machines with a known truth."""
-    context = _section(door, "calibrate", "calibration")
+    context = _section(access, "calibrate", "calibration")
     found = context["found"]
     if not context["reason"]:
-        context["plot"] = draw_error_rates(found, door.pool.low, found["chosen"]["low"])
-        context["is_used"] = found["chosen"]["low"] == door.pool.low
+        context["plot"] = draw_error_rates(found, access.pool.low, found["chosen"]["low"])
+        context["is_used"] = found["chosen"]["low"] == access.pool.low
     return render(request, "screening/calibrate.html", context)
 
 
 @own_pool
 @require_POST
-def use_mark(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def use_mark(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Make the calibrated mark the pool's."""
-    chosen = (door.pool.findings.get("calibration") or {}).get("chosen")
+    chosen = (access.pool.findings.get("calibration") or {}).get("chosen")
     try:
         if not chosen:
             raise BadInput("this pool has not been calibrated yet")
         low = float(chosen["low"])
         high = max(HIGH_FACTOR * low, low + 1)
-        change_pool(door.pool, request.user, PoolSettings(low=low, high=high))
+        change_pool(access.pool, request.user, PoolSettings(low=low, high=high))
     except BadInput as error:
-        context = door.context("calibrate") | {"problem": str(error)}
+        context = access.context("calibrate") | {"problem": str(error)}
         return render(request, "screening/refused.html", context, status=422)
-    return redirect(door.href("pool-calibrate"))
+    return redirect(access.href("pool-calibrate"))
 
 
 @pool_page
 @require_GET
-def history(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def history(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """How long verdicts last, and whether stalls return at a time of the day."""
-    context = _section(door, "history", "persistence")
-    nights = door.pool.findings.get("nights") or {}
+    context = _section(access, "history", "persistence")
+    nights = access.pool.findings.get("nights") or {}
     context |= {
         "nights": nights,
         "lasting": plots.draw_persistence(context["found"].get("distribution") or []),
-        "day": plots.draw_time_of_day(details.count_by_minute(door.pool), nights),
-        "causes": door.pool.findings.get("causes") or {},
+        "day": plots.draw_time_of_day(details.count_by_minute(access.pool), nights),
+        "causes": access.pool.findings.get("causes") or {},
     }
     return render(request, "screening/history.html", context)
 
 
 @pool_page
 @require_GET
-def findings_file(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def findings_file(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """All findings as JSON."""
-    return JsonResponse({"pool": door.pool.name, "findings": door.pool.findings})
+    return JsonResponse({"pool": access.pool.name, "findings": access.pool.findings})

@@ -20,15 +20,15 @@ OWN_SHARES = (0.0, 0.5, 0.9, 0.99, 1.0)
 
 @pool_page
 @require_GET
-def logs(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def logs(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Every log with its series, and one drawing of all that are in units of time."""
-    return _show(request, door, [])
+    return _show(request, access, [])
 
 
-def _show(request: HttpRequest, door: PoolAccess, errors: list[str]) -> HttpResponse:
-    rows = selectors.list_logs(door.pool)
-    own = sorted(r.p999_ms for r in selectors.list_instances(door.pool) if r.p999_ms is not None)
-    context = door.context("logs") | {
+def _show(request: HttpRequest, access: PoolAccess, errors: list[str]) -> HttpResponse:
+    rows = selectors.list_logs(access.pool)
+    own = sorted(r.p999_ms for r in selectors.list_instances(access.pool) if r.p999_ms is not None)
+    context = access.context("logs") | {
         "logs": rows,
         **_draw(rows),
         "own": [(share, own[min(int(share * len(own)), len(own) - 1)]) for share in OWN_SHARES]
@@ -55,7 +55,7 @@ def _draw(rows: list[selectors.LogRow]) -> dict[str, Any]:
 
 @own_pool
 @require_POST
-def add_log(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def add_log(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Keep a log beside the pool."""
     sent = request.FILES.get("log")
     try:
@@ -64,16 +64,16 @@ def add_log(request: HttpRequest, door: PoolAccess) -> HttpResponse:
         if sent.size > uploaded_log.MOST_BYTES:
             raise BadInput(f"a log has at most {uploaded_log.MOST_BYTES // 1_000_000} MB")
         data = bytes(sent.read())
-        screening_logs.add_log(door.pool, str(sent.name), data, uploaded_log.plain(data))
+        screening_logs.add_log(access.pool, str(sent.name), data, uploaded_log.plain(data))
     except BadInput as error:
-        return _show(request, door, [str(error)])
-    return redirect(door.href("pool-logs"))
+        return _show(request, access, [str(error)])
+    return redirect(access.href("pool-logs"))
 
 
 @own_pool
 @require_POST
-def delete_log(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
+def delete_log(request: HttpRequest, access: PoolAccess, pk: int) -> HttpResponse:
     """Forget a log."""
-    if not screening_logs.delete_log(door.pool, pk):
+    if not screening_logs.delete_log(access.pool, pk):
         raise Http404("the pool has no such log")
-    return redirect(door.href("pool-logs"))
+    return redirect(access.href("pool-logs"))

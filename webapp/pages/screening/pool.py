@@ -51,14 +51,14 @@ EXPORTED = (
 
 @pool_page
 @require_GET
-def overview(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def overview(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Verdicts as agents report; a page that has not changed is not sent again."""
-    token = pop_token(request, door.pool) if door.is_mine else ""
-    tag = f'"{selectors.find_last_change(door.pool)}-{_number(request, "page", 1)}"'
+    token = pop_token(request, access.pool) if access.is_mine else ""
+    tag = f'"{selectors.find_last_change(access.pool)}-{_number(request, "page", 1)}"'
     if not token and request.headers.get("If-None-Match", "").removeprefix("W/") == tag:
         return HttpResponse(status=304, headers={"ETag": tag})
-    rows = sorted(selectors.list_instances(door.pool), key=_rank)
-    context = door.context("verdicts") | {
+    rows = sorted(selectors.list_instances(access.pool), key=_rank)
+    context = access.context("verdicts") | {
         "headline": findings.pool_headline(rows),
         "tally": _count(rows),
         "n": len(rows),
@@ -66,21 +66,21 @@ def overview(request: HttpRequest, door: PoolAccess) -> HttpResponse:
         "token": token,
         "tag": tag,
         "site": request.build_absolute_uri("/").rstrip("/"),
-        "nights": door.pool.findings.get("nights") or {},
-        **_list_series(door),
+        "nights": access.pool.findings.get("nights") or {},
+        **_list_series(access),
         **_filter_rows(request, rows),
     }
-    worst = details.find_worst_cpus(door.pool, [row.id for row in context["rows"]])
-    context["row_html"] = rows_html(door, context["rows"], worst, context["twins"])
+    worst = details.find_worst_cpus(access.pool, [row.id for row in context["rows"]])
+    context["row_html"] = rows_html(access, context["rows"], worst, context["twins"])
     response = render(request, "screening/pool.html", context)
     if not token:
         response["ETag"] = tag
     return response
 
 
-def _list_series(door: PoolAccess) -> dict[str, Any]:
+def _list_series(access: PoolAccess) -> dict[str, Any]:
     """Series of other tools' logs that are kept beside the verdicts."""
-    found = [(log, one) for log in selectors.list_logs(door.pool) for one in log.series]
+    found = [(log, one) for log in selectors.list_logs(access.pool) for one in log.series]
     return {"series": found[:MOST_SERIES], "n_series": len(found)}
 
 
@@ -118,38 +118,38 @@ def _filter_rows(request: HttpRequest, rows: list[InstanceRow]) -> dict[str, Any
 
 @pool_page
 @require_GET
-def instance(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
+def instance(request: HttpRequest, access: PoolAccess, pk: int) -> HttpResponse:
     """One machine: its distribution, its stalls and who is to blame for them."""
-    row = selectors.find_instance(door.pool, pk)
+    row = selectors.find_instance(access.pool, pk)
     if row is None:
         raise Http404("there is no such instance")
     try:
-        view = views.instance_view(door.pool, row, request.GET.get("report", "")[:32])
+        view = views.instance_view(access.pool, row, request.GET.get("report", "")[:32])
     except (OSError, ValueError, BadInput):
         view = None
     if view is None:
         raise Http404("there is no such report")
-    context = door.context("verdicts") | describe_instance(view, _number(request, "cpu", -1))
-    context |= {"headline": findings.pool_headline([row]), **_find_nights(door, pk)}
+    context = access.context("verdicts") | describe_instance(view, _number(request, "cpu", -1))
+    context |= {"headline": findings.pool_headline([row]), **_find_nights(access, pk)}
     return render(request, "screening/instance.html", context)
 
 
-def _find_nights(door: PoolAccess, pk: int) -> dict[str, Any]:
+def _find_nights(access: PoolAccess, pk: int) -> dict[str, Any]:
     """Whether this machine's stalls return at a time of the day, with the days behind it."""
-    nights = find_instance_window(door.pool.id, pk)
+    nights = find_instance_window(access.pool.id, pk)
     if not nights:
         return {}
     return {
         "nights": nights,
-        "day": draw_time_of_day(details.count_by_minute(door.pool, pk), nights),
+        "day": draw_time_of_day(details.count_by_minute(access.pool, pk), nights),
     }
 
 
 @pool_page
 @require_GET
-def report_file(request: HttpRequest, door: PoolAccess, report_id: str) -> HttpResponse:
+def report_file(request: HttpRequest, access: PoolAccess, report_id: str) -> HttpResponse:
     """A report as its agent sent it."""
-    body = details.read_body(door.pool, report_id)
+    body = details.read_body(access.pool, report_id)
     if body is None:
         raise Http404("there is no such report")
     answer = HttpResponse(body, content_type="application/json")
@@ -159,16 +159,16 @@ def report_file(request: HttpRequest, door: PoolAccess, report_id: str) -> HttpR
 
 @pool_page
 @require_GET
-def choose(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def choose(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """The best N, how to end those that neighbours slow down, and what the next pool takes."""
-    wanted, error = _number(request, "n", door.pool.wanted), ""
+    wanted, error = _number(request, "n", access.pool.wanted), ""
     try:
-        view = views.choose(door.pool, wanted)
+        view = views.choose(access.pool, wanted)
     except BadInput as refused:
-        error, wanted = str(refused), door.pool.wanted
-        view = views.choose(door.pool, wanted)
+        error, wanted = str(refused), access.pool.wanted
+        view = views.choose(access.pool, wanted)
     ending, by_hand = _split_names(view)
-    context = door.context("choose") | {
+    context = access.context("choose") | {
         "view": view,
         "wanted": wanted,
         "error": error,
@@ -221,15 +221,15 @@ def _list_commands(names: list[str]) -> list[tuple[str, str]]:
 
 @pool_page
 @require_GET
-def pool_file(request: HttpRequest, door: PoolAccess, kind: str) -> HttpResponse:
+def pool_file(request: HttpRequest, access: PoolAccess, kind: str) -> HttpResponse:
     """All verdicts of the pool as CSV or JSON."""
-    rows = selectors.list_instances(door.pool)
+    rows = selectors.list_instances(access.pool)
     plain = [{name: getattr(row, name) for name in EXPORTED} for row in rows]
     if kind == "json":
-        return JsonResponse({"pool": door.pool.name, "instances": plain})
+        return JsonResponse({"pool": access.pool.name, "instances": plain})
     if kind != "csv":
         raise Http404("verdicts are given as csv or json")
     text = table_csv(EXPORTED, [list(row.values()) for row in plain])
     answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="pool-{door.pool.key}.csv"'
+    answer["Content-Disposition"] = f'attachment; filename="pool-{access.pool.key}.csv"'
     return answer

@@ -54,7 +54,7 @@ class PoolAccess:
             "section": "screening",
             "tab": tab,
             "pool": self.pool,
-            "door": self,
+            "access": self,
             "is_mine": self.is_mine,
             "read_only": bool(self.secret),
             "pool_href": self.href("pool"),

@@ -89,9 +89,9 @@ def pop_token(request: HttpRequest, row: selectors.PoolRow) -> str:
 
 @own_pool
 @require_http_methods(["GET", "POST"])
-def settings(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def settings(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Name, marks and price; tokens; the share link; the end of the pool."""
-    row = door.pool
+    row = access.pool
     form = PoolForm(request.POST or None, initial=_values(row))
     if request.method == "POST" and form.is_valid():
         try:
@@ -99,8 +99,8 @@ def settings(request: HttpRequest, door: PoolAccess) -> HttpResponse:
         except BadInput as error:
             form.refuse(error)
         else:
-            return redirect(door.href("pool-settings"))
-    context = door.context("settings") | {
+            return redirect(access.href("pool-settings"))
+    context = access.context("settings") | {
         "form": form,
         "values": request.POST if form.is_bound else _values(row),
         "tokens": selectors.list_tokens(row),
@@ -122,60 +122,60 @@ def _share_url(request: HttpRequest, row: selectors.PoolRow) -> str:
 
 @own_pool
 @require_POST
-def new_token(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def new_token(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Make a token; the pool's page shows it once."""
     days = request.POST.get("days", "")
     try:
         limit = int(days) if days.isdecimal() else None
-        _store_token_seed(request, door.pool, request.POST.get("name", ""), limit)
+        _store_token_seed(request, access.pool, request.POST.get("name", ""), limit)
     except BadInput as error:
-        context = door.context("settings") | {"problem": str(error)}
+        context = access.context("settings") | {"problem": str(error)}
         return render(request, "screening/refused.html", context, status=422)
-    return redirect(door.href("pool") + "#run")
+    return redirect(access.href("pool") + "#run")
 
 
 @own_pool
 @require_POST
-def revoke_token(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
+def revoke_token(request: HttpRequest, access: PoolAccess, pk: int) -> HttpResponse:
     """End a token at once."""
-    if not services.revoke_token(door.pool, pk):
+    if not services.revoke_token(access.pool, pk):
         raise Http404("there is no such active token")
-    return redirect(door.href("pool-settings") + "#tokens")
+    return redirect(access.href("pool-settings") + "#tokens")
 
 
 @own_pool
 @require_POST
-def share(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def share(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Make the share link, or take it back."""
     if request.POST.get("end"):
-        services.unshare_pool(door.pool)
+        services.unshare_pool(access.pool)
     else:
-        services.share_pool(door.pool)
-    return redirect(door.href("pool-settings") + "#share")
+        services.share_pool(access.pool)
+    return redirect(access.href("pool-settings") + "#share")
 
 
 @own_pool
 @require_POST
-def delete(request: HttpRequest, door: PoolAccess) -> HttpResponse:
+def delete(request: HttpRequest, access: PoolAccess) -> HttpResponse:
     """Forget the pool, when its name was typed."""
-    if request.POST.get("confirm", "").strip() != door.pool.name:
+    if request.POST.get("confirm", "").strip() != access.pool.name:
         problem = "The pool was not deleted: type its name as shown above the field."
-        context = door.context("settings") | {"problem": problem}
+        context = access.context("settings") | {"problem": problem}
         return render(request, "screening/refused.html", context, status=422)
-    services.delete_pool(door.pool)
+    services.delete_pool(access.pool)
     return redirect("pools")
 
 
 @own_pool
 @require_POST
-def change_instance(request: HttpRequest, door: PoolAccess, pk: int) -> HttpResponse:
+def change_instance(request: HttpRequest, access: PoolAccess, pk: int) -> HttpResponse:
     """Set the ground truth of an instance, or delete the instance."""
     if request.POST.get("forget"):
-        services.delete_instance(door.pool, pk)
-        return redirect(door.href("pool"))
+        services.delete_instance(access.pool, pk)
+        return redirect(access.href("pool"))
     try:
-        if not services.label_instance(door.pool, pk, request.POST.get("label", "")):
+        if not services.label_instance(access.pool, pk, request.POST.get("label", "")):
             raise Http404("there is no such instance")
     except BadInput as error:
         raise Http404(str(error)) from error
-    return redirect(door.href("instance", pk=pk))
+    return redirect(access.href("instance", pk=pk))

@@ -22,13 +22,14 @@ Figures = Mapping[int, Mapping[str, Any]]
 
 
 def rows_html(
-    door: PoolAccess, rows: Sequence[InstanceRow], worst: Figures, twins: Collection[str]
+    access: PoolAccess, rows: Sequence[InstanceRow], worst: Figures, duplicates: Collection[str]
 ) -> SafeString:
     """``tr`` elements, one per machine."""
     now = timezone.now()
-    base = door.href("instance", pk=0).removesuffix("0/")
+    base = access.href("instance", pk=0).removesuffix("0/")
     made = (
-        _row(row, worst.get(row.id, {}), f"{base}{row.id}/", now, row.name in twins) for row in rows
+        _row(row, worst.get(row.id, {}), f"{base}{row.id}/", now, row.name in duplicates)
+        for row in rows
     )
     return mark_safe("".join(made))
 

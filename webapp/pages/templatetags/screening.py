@@ -84,9 +84,9 @@ def us(value: object) -> str:
 
 
 @register.simple_tag
-def pool_url(door: PoolAccess, name: str, **more: object) -> str:
+def pool_url(access: PoolAccess, name: str, **more: object) -> str:
     """The address of a pool's page, by key or by share link."""
-    return door.href(name, **more)
+    return access.href(name, **more)
 
 
 @register.filter

@@ -18,18 +18,19 @@ def costs(credits: Mapping[str, int]) -> list[dict[str, Any]]:
 def _cost(network: str, need: int) -> dict[str, Any]:
     row = {"name": _NAMES.get(network, network), "need": need, "is_short": False}
     try:
-        told = enlistment.credits(network)
+        balance = enlistment.credits(network)
     except NephoscopeError as error:
-        return {**row, "text": f"what may be spent cannot be told now: {error}"}
-    has = told["credits"] if network == "atlas" else told["free"] + (told["credits"] or 0)
+        return {**row, "text": f"the balance cannot be read now: {error}"}
+    has = balance["credits"] if network == "atlas" else balance["free"] + (balance["credits"] or 0)
     # Free ones come back every hour, so that only a longer campaign can wait for them.
-    return {**row, "text": spendable(told), "is_short": has < need}
+    return {**row, "text": spendable(balance), "is_short": has < need}
 
 
-def spendable(told: Mapping[str, Any]) -> str:
+def spendable(balance: Mapping[str, Any]) -> str:
     """Credits that the network reports as available now."""
-    if told["network"] == "atlas":
-        spent = formatting.count(told["spent_a_day"])
-        return f"the account has {formatting.count(told['credits'])}, and spends {spent} a day"
-    free = f"{formatting.count(told['free'])} of {formatting.count(told['free_limit'])} free tests"
-    return f"{free} are left this hour, and {formatting.count(told['credits'] or 0)} credits"
+    if balance["network"] == "atlas":
+        spent = formatting.count(balance["spent_a_day"])
+        return f"the account has {formatting.count(balance['credits'])}, and spends {spent} a day"
+    free, of = (formatting.count(balance[name]) for name in ("free", "free_limit"))
+    credits = formatting.count(balance["credits"] or 0)
+    return f"{free} of {of} free tests are left this hour, and {credits} credits"

@@ -48,11 +48,11 @@ def search(request: HttpRequest) -> HttpResponse:
     form = EnlistForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            told = finding.ask(form.wanted)
+            search = finding.ask(form.wanted)
         except BadInput as error:
             form.add_error(error.field if error.field in form.fields else None, str(error))
         else:
-            return HttpResponseRedirect(reverse("found-vantage-points", args=[told["key"]]))
+            return HttpResponseRedirect(reverse("found-vantage-points", args=[search["key"]]))
     networks = [
         {
             "name": SOURCES[name],
@@ -73,34 +73,34 @@ def search(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def found(request: HttpRequest, key: str) -> HttpResponse:
     """How far the question is; what was found, with what may be spent; sent, it is taken."""
-    told = network_search.load(key)
-    if told is None:
+    search = network_search.load(key)
+    if search is None:
         raise Http404("there is no such search, or it is older than a day")
     refused = ""
     if request.method == "POST":
         try:
-            points = finding.enlist(told, request.POST.getlist("places"))
+            points = finding.enlist(search, request.POST.getlist("places"))
         except BadInput:
             refused = "Choose one place at least."
         else:
-            source = told["wanted"]["network"]
+            source = search["wanted"]["network"]
             query = f"?source={source}&enlisted={len(points)}"
             return HttpResponseRedirect(reverse("vantage-points") + query)
     status = 422 if refused else 200
-    return render(request, "vantages/found.html", _context(told, refused), status=status)
+    return render(request, "vantages/found.html", _context(search, refused), status=status)
 
 
-def _context(told: Search, refused: str) -> dict[str, Any]:
-    wanted = told["wanted"]
+def _context(search: Search, refused: str) -> dict[str, Any]:
+    wanted = search["wanted"]
     chosen = {"country": wanted["country"].upper(), "city": wanted["city"]}
     where = [v for v in chosen.values() if v] + ([f"AS{wanted['asn']}"] if wanted["asn"] else [])
     return {
         "section": SECTION,
-        "find": told,
+        "find": search,
         "network": SOURCES[wanted["network"]],
         "where": ", ".join(where),
-        "said_at": parse_datetime(told["said_at"]) if told["said_at"] else None,
-        "spendable": spendable(told["credits"]) if told["credits"] else "",
-        "is_waiting": told["state"] in (network_search.WAITING, network_search.ASKING),
+        "said_at": parse_datetime(search["said_at"]) if search["said_at"] else None,
+        "spendable": spendable(search["credits"]) if search["credits"] else "",
+        "is_waiting": search["state"] in (network_search.WAITING, network_search.ASKING),
         "refused": refused,
     }

@@ -92,9 +92,9 @@ def limits(point: VantagePoint) -> str:
     """Its limits in one line; nothing for places that are not ours to limit."""
     if point.source != VantagePoint.Source.OWN:
         return NONE
-    told = point.limits
-    rate = f"{count(told.get('probes_per_s'))}/s"
-    return f"{rate} · {size(told.get('bytes_per_day'))}/d · {hours(told)}"
+    limits = point.limits
+    rate = f"{count(limits.get('probes_per_s'))}/s"
+    return f"{rate} · {size(limits.get('bytes_per_day'))}/d · {hours(limits)}"
 
 
 def place(point: VantagePoint) -> str:

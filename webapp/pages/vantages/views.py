@@ -56,11 +56,11 @@ def operators_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespo
     @wraps(view)
     def ask(request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
         if not services.is_operator(request.user):
-            told = {
+            context = {
                 "title": "Only operators of this site may do this",
                 "advice": "Nothing was changed. Ask the administrator to do it.",
             }
-            return render(request, "error.html", told, status=403)
+            return render(request, "error.html", context, status=403)
         return view(request, *args, **more)
 
     return signed_in(ask)

@@ -126,8 +126,8 @@ def reasons(campaign: Campaign) -> dict[str, dict[str, int]]:
 
 
 def _vantage_counts(campaign: Campaign) -> dict[str, int]:
-    heard = campaign.units.filter(Q(ok__gt=0)).order_by().values("vantage").distinct().count()
-    return {"of": len(campaign.vantages), "heard": heard}
+    answering = campaign.units.filter(Q(ok__gt=0)).order_by().values("vantage").distinct().count()
+    return {"of": len(campaign.vantages), "heard": answering}
 
 
 def by_vantage(campaign: Campaign) -> list[dict[str, Any]]:

@@ -217,8 +217,8 @@ def grid_vantages(
     """
     if region:
         table = read_table(found, f"{metric}-grid", ["vantage", figure], {"region": region})
-        heard = set(table["vantage"].to_pylist()) if table.num_rows else set()
-        rest = [v for v in _names(found, metric) if v not in heard]
+        answering = set(table["vantage"].to_pylist()) if table.num_rows else set()
+        rest = [v for v in _names(found, metric) if v not in answering]
     else:
         columns = ["vantage", figure] if figure else ["vantage"]
         table, rest = read_table(found, f"{metric}-vantages", columns), []

@@ -26,7 +26,7 @@ from webapp.store.screening.verdicts import VERDICT_FIELDS, copy_verdict, summar
 MOST_REPORTS = 2_000_000
 MOST_INSTANCES = 100_000
 KEPT_ADDRESSES = 16
-TOLD_REASONS = 20
+MAX_REASONS = 20
 
 
 class InvalidToken(NephoscopeError):
@@ -297,6 +297,6 @@ def _update_machine(machine: PoolInstance, one: Arrival, now: datetime) -> None:
 
 
 def _receipt(grant: Grant, row: PoolReport, *, repeated: bool) -> Receipt:
-    reasons = tuple(row.summary.get("reasons", ()))[:TOLD_REASONS]
+    reasons = tuple(row.summary.get("reasons", ()))[:MAX_REASONS]
     verdict = row.verdict or "not-enough"
     return Receipt(row.report_id, grant.key, row.instance.name, verdict, reasons, repeated)

@@ -23,11 +23,11 @@ Search = dict[str, Any]
 def create_search(wanted: dict[str, Any]) -> Search:
     """A new one that waits for a worker."""
     _drop_old()
-    told: Search = {"key": secrets.token_hex(16), "state": WAITING, "wanted": wanted, "error": ""}
-    told |= {"credits": None, "credits_error": "", "places": [], "matching": 0}
-    told |= {"asked_at": timezone.now().isoformat(), "said_at": None}
-    save(told)
-    return told
+    search: Search = {"key": secrets.token_hex(16), "state": WAITING, "wanted": wanted, "error": ""}
+    search |= {"credits": None, "credits_error": "", "places": [], "matching": 0}
+    search |= {"asked_at": timezone.now().isoformat(), "said_at": None}
+    save(search)
+    return search
 
 
 def load(key: str) -> Search | None:
@@ -40,9 +40,9 @@ def load(key: str) -> Search | None:
         return None
 
 
-def save(told: Search) -> None:
+def save(search: Search) -> None:
     """Replace what is known."""
-    write_text(_path(told["key"]), json.dumps(told))
+    write_text(_path(search["key"]), json.dumps(search))
 
 
 def _path(key: str) -> Path:

@@ -281,9 +281,9 @@ def _rehearsal_line(found: dict[str, Any]) -> str:
 
 def _cost_line(predicted: dict[str, Any]) -> str:
     hours, rest = divmod(round(predicted["duration_s"]), 3600)
-    credits_told = "".join(f", {n:,} credits of {k}" for k, n in predicted["credits"].items())
+    predicted_credits = "".join(f", {n:,} credits of {k}" for k, n in predicted["credits"].items())
     return (
         f"{predicted['vantages']} vantage points, {predicted['targets']} targets, "
         f"{predicted['rounds']} rounds: {predicted['probes']:,} probes, "
-        f"{predicted['octets'] / 1e6:,.1f} MB, {hours} h {rest // 60} min{credits_told}"
+        f"{predicted['octets'] / 1e6:,.1f} MB, {hours} h {rest // 60} min{predicted_credits}"
     )

@@ -18,7 +18,7 @@ class Command(ProductCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        tell = actions.add_parser("describe", help="what it is and what is true of it")
+        describe = actions.add_parser("describe", help="what it is and what is true of it")
         build = actions.add_parser("build", help="keep it until Ctrl-C")
         run = actions.add_parser("run", help="measure it, keep a campaign, compare with the truth")
         run.add_argument("--rounds", type=int, default=3)
@@ -35,11 +35,11 @@ class Command(ProductCommand):
             help="one instance per region, few and small measurements",
         )
         destroy = actions.add_parser("destroy", help="remove what dead laboratories left")
-        for sub in (tell, build):
+        for sub in (describe, build):
             sub.add_argument(
                 "--random", type=int, metavar="SEED", help="a random topology of this seed"
             )
-        for sub in (tell, build, run, destroy):
+        for sub in (describe, build, run, destroy):
             sub.add_argument("--json", action="store_true")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -122,6 +122,6 @@ def _unmeasured(found: dict[str, Any]) -> Iterator[str]:
     paths = [f"{r['vantage']} to {r['instance']}" for r in found["paths"] if not r["measured"]]
     if paths:
         yield f"{len(paths)} of {len(found['paths'])} paths were not measured: {', '.join(paths)}"
-    for slug, told in found["progress"].items():
-        for reason, count in told["reasons"].items():
-            yield f"{slug}: {count} of {told['planned']} slots were missed: {reason}"
+    for slug, progress in found["progress"].items():
+        for reason, count in progress["reasons"].items():
+            yield f"{slug}: {count} of {progress['planned']} slots were missed: {reason}"

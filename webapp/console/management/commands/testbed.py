@@ -12,18 +12,18 @@ from webapp.console.product_command import ProductCommand
 class Command(ProductCommand):
     """Serve an emulated Internet on loopback, or print its ground truth."""
 
-    help = "serve an emulated Internet on loopback, or tell its truth"
+    help = "serve an emulated Internet on loopback, or print its truth"
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         serve = actions.add_parser("serve", help="answer DNS for the world on loopback")
         serve.add_argument("--address", action="append", default=[], metavar="127.…")
         serve.add_argument("--port", type=int, default=5300)
-        tell = actions.add_parser("truth", help="what is true of the names that a crawl can find")
-        tell.add_argument("--no-axfr", action="store_true")
+        truth = actions.add_parser("truth", help="what is true of the names that a crawl can find")
+        truth.add_argument("--no-axfr", action="store_true")
         see = actions.add_parser("observe", help="a survey of the world without asking anything")
         see.add_argument("--name", default="", help="of the survey; default the world's")
-        for sub in (serve, tell, see):
+        for sub in (serve, truth, see):
             sub.add_argument("world", metavar="WORLD")
             sub.add_argument("--scale", metavar="1/N", help="default 1/100")
             sub.add_argument("--seed", type=int, default=1)

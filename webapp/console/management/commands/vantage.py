@@ -96,8 +96,8 @@ class Command(ProductCommand):
         command = f"python -m tasks.vantage.joining {options['site']} {token}"
         hours = services.TOKEN_LIFE.total_seconds() / 3600
         if options["json"]:
-            told = {"token": token, "command": command, "hours": hours}
-            self.write_json({**document(point, operator=True), **told})
+            invitation = {"token": token, "command": command, "hours": hours}
+            self.write_json({**document(point, operator=True), **invitation})
             return
         self.write_note(
             f"run this on the machine that is to measure; it works once, within {hours:.0f} h"

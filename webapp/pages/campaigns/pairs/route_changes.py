@@ -101,11 +101,11 @@ def count_changes(paths: Iterable[Row], owners: Owners) -> Row:
 
 def addresses_by_hop(path: Row) -> Steps:
     """Return the addresses that answered, by hop."""
-    told: Steps = {}
+    steps: Steps = {}
     for hop in path["hops"]:
         if hop["address"]:
-            told.setdefault(hop["ttl"], set()).add(hop["address"])
-    return told
+            steps.setdefault(hop["ttl"], set()).add(hop["address"])
+    return steps
 
 
 def _networks(steps: Steps, owners: Owners) -> Steps:

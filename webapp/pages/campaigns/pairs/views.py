@@ -121,9 +121,9 @@ def samples(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpR
 
 def _sample(row: Row) -> Row:
     metric = "throughput" if "throughput" in row["probe"] else "latency"
-    told = ", ".join(campaign_formatting.bare(metric, v) for v in row["values"] or [])
+    listed = ", ".join(campaign_formatting.bare(metric, v) for v in row["values"] or [])
     unit = campaign_formatting.METRICS[metric].unit
-    return {**row, "told": f"{told} {unit}" if told else "", "why": _why(row)}
+    return {**row, "told": f"{listed} {unit}" if listed else "", "why": _why(row)}
 
 
 def _why(row: Row) -> str:

@@ -52,11 +52,11 @@ def state_sentence(row: Campaign, found: dict[str, Any]) -> str:
     if not ended:
         return f"Begun: {planned}"
     so_far = "" if row.is_final else " so far"
-    told = (
+    status = (
         f"{formatting.count(found['ok'] + found['failed'])} of {formatting.count(ended)} "
         f"slots{so_far} were measured{formatting.bracket(found['coverage'], ended)}"
     )
-    return f"Paused: {told}" if row.state == Campaign.State.PAUSED else told
+    return f"Paused: {status}" if row.state == Campaign.State.PAUSED else status
 
 
 def coverage_sentence(listed: Sequence[Mapping[str, Any]]) -> str:

@@ -26,7 +26,7 @@ class CampaignForm(forms.Form):
 
     def __init__(self, data: Any = None, *, vantages: list[str], kept: bool = False) -> None:
         super().__init__(data)
-        named = [(name, told["title"]) for name, told in presets().items()]
+        named = [(name, values["title"]) for name, values in presets().items()]
         own = [("", "The schedule of the campaign that is cloned")] if kept else []
         self.fields["preset"].choices = [*own, *named]  # type: ignore[attr-defined]
         self.fields["vantages"].choices = [  # type: ignore[attr-defined]
@@ -48,7 +48,7 @@ class CampaignForm(forms.Form):
         """The campaign as commands and the API ask for it."""
         data = self.cleaned_data
         minutes = data["round_minutes"]
-        told = {
+        values = {
             "name": data["name"],
             "preset": data["preset"],
             "targets": data["targets"],
@@ -58,4 +58,4 @@ class CampaignForm(forms.Form):
             "seed": data["seed"],
             "starts_at": data["starts_at"],
         }
-        return {name: value for name, value in told.items() if value not in (None, "")}
+        return {name: value for name, value in values.items() if value not in (None, "")}

@@ -165,7 +165,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     """How far a campaign is: slots by how they ended, in all and by vantage point."""
     frame = frame_or_404(request, slug)
     row = frame.row
-    told = _progress(request, row)
+    progress = _progress(request, row)
     listed = campaign_progress.by_vantage(row)
     page = page_number(request)
     shown = listed[(page - 1) * SHOWN : page * SHOWN]
@@ -173,7 +173,7 @@ def progress(request: HttpRequest, slug: str) -> HttpResponse:
     linked = _linked(request, [*missing, *(r["vantage"] for r in shown)])
     rows = tuple(_row(r, linked) for r in shown)
     more = {
-        **told,
+        **progress,
         "grid": Grid("coverage", "Slots by vantage point", _VANTAGES, rows),
         "pager": {"page": page, "pages": max(1, -(-len(listed) // SHOWN))},
         "rounds": campaign_progress.by_round(row)[-12:],
@@ -204,8 +204,8 @@ def _cloned_from(request: HttpRequest, row: Campaign) -> Campaign | None:
 def part(request: HttpRequest, slug: str) -> HttpResponse:
     """The headline and the live figures alone."""
     row = _known(request, slug)
-    told = {"m": row, **_progress(request, row), "cloned_from": _cloned_from(request, row)}
-    answer = render(request, "campaigns/planning/part.html", told)
+    context = {"m": row, **_progress(request, row), "cloned_from": _cloned_from(request, row)}
+    answer = render(request, "campaigns/planning/part.html", context)
     answer["X-Campaign-State"] = row.state
     return answer
 
@@ -236,15 +236,17 @@ def _progress(request: HttpRequest, row: Campaign) -> dict[str, Any]:
     }
 
 
-def _row(told: dict[str, Any], linked: Mapping[str, str]) -> Row:
-    share, ended = told["coverage"], sum(told[c] for c in ("ok", "failed", "missed"))
+def _row(progress: dict[str, Any], linked: Mapping[str, str]) -> Row:
+    share, ended = progress["coverage"], sum(progress[c] for c in ("ok", "failed", "missed"))
     counts = ("planned", "ok", "failed", "missed", "late")
-    name = told["vantage"]
+    name = progress["vantage"]
     return Row(
         (
             Cell(name, name, href=linked.get(name, "")),
             *(
-                Cell(formatting.count(told[c]), told[c], kind="count", is_spare=c != "missed")
+                Cell(
+                    formatting.count(progress[c]), progress[c], kind="count", is_spare=c != "missed"
+                )
                 for c in counts
             ),
             Cell(
