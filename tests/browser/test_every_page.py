@@ -71,6 +71,7 @@ PAGES = (
     "/inside/vm-scheduling/?slice_ms=42",
     "/inside/runs/{scheduled}/",
     "/inside/runs/{wired}/",
+    "/inside/runs/{wired}/against/{rewired}/",
     "/inside/runs/{simulating}/",
     "/traffic/spring/",
     "/welcome/{invited}/{key}/",

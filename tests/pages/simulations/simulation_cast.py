@@ -16,6 +16,7 @@ def finished_run(owner: Any, experiment: str = "topology", **given: Any) -> Simu
     assert row is not None
     outcome = run_experiment(experiment, values, 1)
     services.finish(row, outcome.as_json(), outcome.headline, outcome.run.charts)
+    row.refresh_from_db()
     return row
 
 
@@ -29,5 +30,6 @@ def everyone() -> dict[str, str]:
     return {
         "scheduled": finished_run(None, "vm-scheduling", **QUICK).token,
         "wired": finished_run(None, k=4).token,
+        "rewired": finished_run(None, kind="leaf-spine", leaves=4, spines=4).token,
         "simulating": running.token,
     }

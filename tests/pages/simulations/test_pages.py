@@ -7,7 +7,8 @@ from django.contrib.auth import get_user_model
 from django.test import Client
 
 from tasks.simulations import catalogue, celery_tasks
-from tests.pages.simulations.simulation_cast import finished_run
+from tests.pages.simulations.simulation_cast import QUICK, finished_run
+from webapp.pages.simulations import comparison
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 
@@ -102,3 +103,63 @@ def test_the_finding_of_the_papers_parameters_is_on_the_list_and_the_form(client
     for address in ("/inside/", "/inside/topology/"):
         assert "128 hosts on 80 switches" in client.get(address).content.decode()
     assert "128 hosts" not in client.get("/inside/presto/").content.decode()
+
+
+def test_two_topologies_are_compared_side_by_side(client):
+    first, second = (
+        finished_run(None, k=4),
+        finished_run(None, kind="leaf-spine", leaves=4, spines=4),
+    )
+    html = client.get(f"/inside/runs/{first.token}/against/{second.token}/").content.decode()
+    assert "Kind fat-tree beside leaf-spine, and 3 more differences" in html
+    assert html.count("<svg viewBox") == 4
+    for run in (first, second):
+        assert escape(run.headline) in html
+    rows = {row["name"]: row for row in comparison.compare_figures(first, second)}
+    assert rows["hosts"]["first"]["text"] == "16"
+    assert rows["hosts"]["second"]["text"] == "32"
+    assert rows["hosts"]["change"] == "+100 %"
+    # A leaf–spine network has no pods.
+    assert rows["paths inside pod"]["second"]["text"] == "no data"
+    assert rows["paths inside pod"]["change"] == "no data"
+
+
+def test_intervals_that_are_apart_are_marked():
+    def row(value, low, high):
+        return {"name": "p99_9", "value": value, "interval": [low, high], "unit": "ms"}
+
+    def verdict(*rows):
+        runs = (Simulation(result={"results": [one]}) for one in rows)
+        return comparison.compare_figures(*runs)[0]["verdict"]
+
+    assert verdict(row(2.0, 1.9, 2.1), row(3.0, 2.9, 3.1)) == "apart"
+    assert verdict(row(2.0, 1.5, 2.9), row(3.0, 2.9, 3.1)) == "overlap"
+    assert verdict({**row(2.0, 0, 0), "interval": None}, row(3.0, 2.9, 3.1)) == ""
+
+
+def test_only_finished_runs_of_one_experiment_that_the_reader_sees_are_compared(client, queued):
+    user = get_user_model().objects.create_user("anna")
+    wired, scheduled = finished_run(None, k=4), finished_run(None, "vm-scheduling", **QUICK)
+    private = finished_run(user, k=6)
+    waiting = services.create("topology", wired.parameters, 2, None)
+    for other in (scheduled, private, waiting):
+        address = f"/inside/runs/{wired.token}/against/{other.token}/"
+        assert client.get(address).status_code == 404
+    client.force_login(user)
+    assert client.get(f"/inside/runs/{wired.token}/against/{private.token}/").status_code == 200
+
+
+def test_a_run_made_from_another_offers_their_comparison(
+    client, queued, django_capture_on_commit_callbacks
+):
+    first = finished_run(None, k=4)
+    shown = client.get(f"/inside/runs/{first.token}/").content.decode()
+    assert f'name="beside" value="{first.token}"' in shown
+    given = {"kind": "f10", "k": "4", "beside": first.token}
+    address = start(client, django_capture_on_commit_callbacks, **given)["Location"]
+    celery_tasks.run(*queued)
+    second = Simulation.objects.latest("pk")
+    comparison_address = f"/inside/runs/{first.token}/against/{second.token}/"
+    assert comparison_address in client.get(address).content.decode()
+    # Without the address of the first, a stranger does not learn of it.
+    assert comparison_address not in client.get(f"/inside/runs/{second.token}/").content.decode()

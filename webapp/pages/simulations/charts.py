@@ -11,14 +11,18 @@ WIDTH, BAR_LEFT, BAR_HEIGHT = 640.0, 190.0, 46.0
 _DRAWING_HEIGHT, _MARGIN = 360.0, 24.0
 
 
-def draw(chart: Mapping[str, Any]) -> dict[str, Any]:
-    """What the template draws; ``kind`` chooses the partial template."""
-    return _draw_bars(chart) if chart["kind"] == "bars" else _draw_topology(chart)
+def draw(chart: Mapping[str, Any], beside: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What the template draws; ``kind`` chooses the partial template.
+
+    Bars have one scale with those of ``beside``, the chart of another run with the same title.
+    """
+    return _draw_bars(chart, beside) if chart["kind"] == "bars" else _draw_topology(chart)
 
 
-def _draw_bars(chart: Mapping[str, Any]) -> dict[str, Any]:
+def _draw_bars(chart: Mapping[str, Any], beside: Mapping[str, Any] | None) -> dict[str, Any]:
     rows = [row for row in chart["rows"] if row["value"] is not None]
-    values = [v for row in rows for v in _values(row)]
+    others = [row for row in beside["rows"] if row["value"] is not None] if beside else []
+    values = [v for row in (*rows, *others) for v in _values(row)]
     scale = _scale(values, bool(chart.get("is_logarithmic")))
     bars = []
     for i, row in enumerate(rows):

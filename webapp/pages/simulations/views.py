@@ -4,6 +4,8 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
@@ -15,7 +17,9 @@ from webapp.store.access.visibility import owner_of
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 
-_SECTION = {"section": "screening"}
+SECTION = {"section": "screening"}
+# Runs of the reader that a run can be compared with.
+MAX_OTHERS = 20
 
 
 @require_GET
@@ -26,14 +30,14 @@ def hub(request: HttpRequest) -> HttpResponse:
     experiments = [
         {**row, "finding": findings.get(row["experiment"])} for row in catalogue.experiments()
     ]
-    context = {**_SECTION, "experiments": experiments, "rows": rows}
+    context = {**SECTION, "experiments": experiments, "rows": rows}
     return render(request, "simulations/hub.html", context)
 
 
 @require_http_methods(["GET", "POST"])
 def experiment(request: HttpRequest, name: str) -> HttpResponse:
     """The form of an experiment; values of the address fill it, a good one leads to its run."""
-    known = _experiment(name)
+    known = find_experiment(name)
     given = request.POST if request.method == "POST" else request.GET
     asked = {p["name"]: given[p["name"]] for p in known["parameters"] if given.get(p["name"])}
     seed, errors = given.get("seed") or "1", {}
@@ -43,16 +47,23 @@ def experiment(request: HttpRequest, name: str) -> HttpResponse:
         except NephoscopeError as error:
             errors[getattr(error, "field", None) or ""] = str(error)
         else:
-            return redirect("simulation", token=row.token)
+            return redirect(_address_of(row, given.get("beside", "")))
     context = {
-        **_SECTION,
+        **SECTION,
         "experiment": known,
         "fields": parameter_rows(known, asked, errors),
         "seed": seed,
         "errors": errors,
         "finding": services.find_findings(catalogue.published_parameters()).get(name),
+        "beside": given.get("beside", "")[:40],
     }
     return render(request, "simulations/experiment.html", context, status=422 if errors else 200)
+
+
+def _address_of(row: Simulation, beside: str) -> str:
+    """The page of a run, which offers the comparison with the one that it was made beside."""
+    address = reverse("simulation", args=[row.token])
+    return f"{address}?{urlencode({'beside': beside[:40]})}" if beside else address
 
 
 def _seed(text: str) -> int:
@@ -66,38 +77,58 @@ def _seed(text: str) -> int:
 @require_GET
 def run(request: HttpRequest, token: str) -> HttpResponse:
     """A run: how far it is, or its figures beside the published ones."""
-    row = _known(request, token)
+    row = find_run(request, token)
     context = {
-        **_SECTION,
+        **SECTION,
         "row": row,
-        "experiment": _experiment(row.experiment),
-        "fields": parameter_rows(_experiment(row.experiment), row.parameters, {}),
+        "experiment": find_experiment(row.experiment),
+        "fields": parameter_rows(find_experiment(row.experiment), row.parameters, {}),
         "may_change": services.may_change(row, request.user),
         "percent": round(100 * row.progress),
         **describe_results(row),
         "charts": [charts.draw(chart) for chart in row.charts],
+        "others": _find_others(request, row) if row.has_ended else [],
+        "beside": row.token,
     }
     return render(request, "simulations/run.html", context)
+
+
+def _find_others(request: HttpRequest, row: Simulation) -> list[Simulation]:
+    """Finished runs of the same experiment: the one of ``?beside=``, the paper's, the reader's."""
+    beside = services.find(request.GET.get("beside", "")[:40], request.user)
+    paper = services.find_findings(catalogue.published_parameters()).get(row.experiment)
+    own = services.owned_by(request.user).filter(experiment=row.experiment)
+    own = own.filter(state=Simulation.State.FINISHED).defer("result", "charts")
+    others = {one.pk: one for one in (beside, paper, *own[:MAX_OTHERS]) if one is not None}
+    return [
+        one
+        for one in others.values()
+        if one.pk != row.pk
+        and one.experiment == row.experiment
+        and one.state == Simulation.State.FINISHED
+    ]
 
 
 @require_POST
 def cancel(request: HttpRequest, token: str) -> HttpResponse:
     """Cancel a run that has not ended."""
-    row = _known(request, token)
+    row = find_run(request, token)
     if not services.may_change(row, request.user):
         raise Http404("there is no such simulation")
     services.cancel(row)
     return redirect("simulation", token=row.token)
 
 
-def _experiment(name: str) -> dict[str, Any]:
+def find_experiment(name: str) -> dict[str, Any]:
+    """Return an experiment of the catalogue; raises ``Http404``."""
     found = next((row for row in catalogue.experiments() if row["experiment"] == name), None)
     if found is None:
         raise Http404("there is no such experiment")
     return found
 
 
-def _known(request: HttpRequest, token: str) -> Simulation:
+def find_run(request: HttpRequest, token: str) -> Simulation:
+    """Return a run that the reader may see; raises ``Http404``."""
     row = services.find(token, request.user)
     if row is None:
         raise Http404("there is no such simulation")
