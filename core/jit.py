@@ -13,6 +13,14 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+# Options of functions that need nothing of Python: no checked division, no wrappers.
+BARE = {
+    "error_model": "numpy",
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+}
+
+
 class Loop(Generic[P, R]):
     """A function, compiled for the types that it is called with."""
 
@@ -23,6 +31,11 @@ class Loop(Generic[P, R]):
     def __call__(self, *args: P.args, **named: P.kwargs) -> R:
         found: R = self.compiled(*args, **named)
         return found
+
+    @property
+    def function(self) -> Callable[P, R]:
+        """The function as it was written."""
+        return self._function
 
     @cached_property
     def compiled(self) -> Any:
@@ -81,6 +94,14 @@ def compile_sums(function: Callable[P, R]) -> Callable[P, R]:
 def compile_division(function: Callable[P, R]) -> Callable[P, R]:
     """Compile a function at its first call; division by zero gives what numpy gives, unchecked."""
     return Loop(function, error_model="numpy")
+
+
+def compile_bare(function: Callable[P, R]) -> Callable[P, R]:
+    """Compile a function at its first call, for ``core.native``: no errors, no new arrays.
+
+    Only other loops call it; Python does not.
+    """
+    return Loop(function, **BARE)
 
 
 def compile_inlined(function: Callable[P, R]) -> Callable[P, R]:

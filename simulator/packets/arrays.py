@@ -18,7 +18,7 @@ from simulator.packets.layout import (
     TRANSPORT,
 )
 
-view_array: Any = Imported("simulator.packets.addresses", "view_array")
+view_array: Any = Imported("core.native.memory_views", "view_array")
 # More rows than any array has: the loops know which ones exist.
 MANY = 2**40
 

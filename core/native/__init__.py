@@ -1,0 +1,1 @@
+"""Compiled loops without the compiler: machine code on disk, and memory by its address."""
