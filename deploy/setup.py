@@ -109,6 +109,11 @@ def build_agent() -> None:
     subprocess.run([PYTHON, "-m", "screening.bundle"], cwd=ROOT, check=True)
 
 
+def compile_loops() -> None:
+    """Compile what would else be compiled at the first large run; kept until its source changes."""
+    subprocess.run([PYTHON, "-m", "crawlers.compiled.loading"], cwd=ROOT, check=False)
+
+
 def install_debian_packages() -> None:
     """Install what the browser tests need where that is possible; never fails the set-up."""
     wanted = [
@@ -157,8 +162,11 @@ def main(kind: str) -> None:
         debian = pool.submit(install_debian_packages) if kind == "test" else None
         create_environment()
         install_python(kind)
+        # Works while the browser libraries come from the network.
+        compiled = pool.submit(compile_loops)
         install_browser_libraries(kind)
         build_agent()
+        compiled.result()
         if debian:
             debian.result()
 

@@ -12,6 +12,7 @@ from analysis.campaigns.tables import tables
 from analysis.optimization import warm_up
 from cartography.addresses import kernels
 from cartography.placement.cloud_table import PrefixTable
+from crawlers.compiled.loading import load_step
 from lake.campaigns import table_of
 from simulator.packets.networks import fat_tree
 from simulator.packets.settings import PortSettings, Run, Transport
@@ -21,12 +22,13 @@ from tests.cartography.ranges.files import read_sample
 
 
 def main() -> None:
-    """The choice of regions, tables of campaigns, columns of addresses, packets in a network."""
+    """The choice of regions, tables of campaigns, columns of addresses, bulk resolver, packets."""
     packets = Process(target=simulate_packets)
     packets.start()
     warm_up()
     build_tables()
     match_addresses()
+    load_step(lambda: None)
     packets.join()
     sys.exit(packets.exitcode)
 

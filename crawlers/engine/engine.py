@@ -90,12 +90,17 @@ class Engine:
 
     def open_run(self) -> Run:
         """A run whose loop is the caller's own; an earlier run of this engine ends with it."""
+        self.end_runs()
+        return Run(self)
+
+    def end_runs(self) -> None:
+        """Forget what earlier runs of this engine wait for."""
         for channel in self.sockets.channels():
             channel.pending.clear()
             channel.overdue.clear()
         for peer in self._peers.values():
             peer.held.clear()
-        return Run(self)
+            peer.compiled_in_flight = 0
 
     def available_peers(self, now: float) -> list[Peer]:
         """The engine's own servers that are worth asking; all of them when none is."""

@@ -55,17 +55,22 @@ class Run:
 
     def step(self, wait_s: float = _LONGEST_WAIT_S) -> list[Result]:
         """Send, receive and notice silence once; waits only where nothing else is to do."""
+        sent = self.send()
+        self.receiver.receive(0 if sent or self.done else self.poll_timeout(wait_s))
+        done, self.done = self.done, []
+        return done
+
+    def send(self) -> int:
+        """Adapt to the sockets' buffers and send what may be sent; returns how many queries."""
         now = self.now()
         if self.room.is_due(now):
             self.engine.stats.overflows = self.engine.sockets.count_overflows()
             self.room.adapt(now, self.engine.stats.overflows)
         self.outages.step(now)
-        sent = self.sender.fill()
-        self.receiver.receive(0 if sent or self.done else self._poll_timeout(wait_s))
-        done, self.done = self.done, []
-        return done
+        return self.sender.fill()
 
-    def _poll_timeout(self, wait_s: float) -> float:
+    def poll_timeout(self, wait_s: float) -> float:
+        """Seconds that this run may wait for replies, at most ``wait_s``."""
         now = self.now()
         ends = [queue[0][0] + after_s for after_s, queue in self.silences.items() if queue]
         opens_at = self.sender.opens_at()

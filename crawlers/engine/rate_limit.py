@@ -214,6 +214,12 @@ class TotalRateLimiter:
         self._total.release(permitted - used)
         return used, wait_s
 
+    def release(self, n: int) -> None:
+        """As ``RateLimiter.release``."""
+        self._total.release(n)
+        if self._server is not None:
+            self._server.release(n)
+
 
 Limiter = RateLimiter | TotalRateLimiter
 

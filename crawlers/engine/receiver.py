@@ -9,6 +9,7 @@ import heapq
 import queue
 import struct
 from collections import Counter
+from collections.abc import Iterable
 from itertools import count
 from operator import itemgetter
 from socket import inet_ntoa
@@ -77,15 +78,23 @@ class Receiver:
 
     def receive(self, wait_s: float) -> None:
         """Read everything that arrived; waits for it at most so long."""
-        for channel, packets in self.engine.sockets.receive(wait_s):
+        self.read_all(self.engine.sockets.receive(wait_s))
+        self.settle()
+
+    def read_all(self, received: Iterable[tuple[Channel | None, list[bytes]]]) -> None:
+        """Read packets by channel."""
+        for channel, packets in received:
             if channel is None:
                 self.engine.stats.stray += len(packets)
             elif packets:
-                self._read(channel, packets)
+                self.read(channel, packets)
+
+    def settle(self) -> None:
+        """Read answers that came over TCP, and notice what did not come."""
         self._collect_tcp()
         self._expire()
 
-    def _read(self, channel: Channel, packets: list[bytes]) -> None:  # noqa: C901, PLR0915
+    def read(self, channel: Channel, packets: list[bytes]) -> None:  # noqa: C901, PLR0915
         """The short way of replies: no record, or one address right behind the question."""
         # What most replies need stands here in one piece: a call costs as much as its work.
         pending, short, now = channel.pending, list[Result](), self.run.now()
@@ -272,9 +281,9 @@ class Receiver:
                 for ident in [i for i in idents if i in channel.pending]:
                     # An id whose question was answered may serve a later one by now.
                     if channel.pending[ident][1] == sent_at:
-                        self._miss(channel, ident, now)
+                        self.miss(channel, ident, now)
 
-    def _miss(self, channel: Channel, ident: bytes, now: float) -> None:
+    def miss(self, channel: Channel, ident: bytes, now: float) -> None:
         """Note that a query's time-out is over; a later try is waited for longer, yet accepted."""
         asked, sent_at, slot = channel.pending.pop(ident)
         peer = channel.peer

@@ -44,7 +44,18 @@ class Peer:
     """
 
     __slots__ = (
-        *("channels", "edns", "gate", "health", "held", "is_own", "label", "opens_at", "rtt"),
+        *(
+            "channels",
+            "compiled_in_flight",
+            "edns",
+            "gate",
+            "health",
+            "held",
+            "is_own",
+            "label",
+            "opens_at",
+            "rtt",
+        ),
         *("server", "turn", "window"),
     )
 
@@ -66,6 +77,8 @@ class Peer:
         self.held: deque[PendingQuery] = deque()
         self.opens_at = 0.0
         self.edns = True
+        # Queries that a compiled loop has in flight at this server.
+        self.compiled_in_flight = 0
         self.channels: list[Channel] = []
         self.turn = 0
 
@@ -77,7 +90,7 @@ class Peer:
     @property
     def in_flight(self) -> int:
         """Queries that are waited for within their first time-out."""
-        return sum([len(channel.pending) for channel in self.channels])
+        return self.compiled_in_flight + sum([len(channel.pending) for channel in self.channels])
 
     @property
     def free_slots(self) -> int:
@@ -168,6 +181,15 @@ class Sockets:
                 yield channel, self._datagrams.receive(sock)
             elif number in self._shared:
                 yield from _sort(*self._shared[number])
+
+    def receive_shared(self) -> Iterator[tuple[Channel | None, list[bytes]]]:
+        """The same from sockets that found servers share, without waiting."""
+        for sock, channels in self._shared.values():
+            yield from _sort(sock, channels)
+
+    def connected(self) -> list[tuple[int, Channel]]:
+        """File descriptors of the engine's own servers, with their channels."""
+        return [(number, channel) for number, (_, channel) in self._connected.items()]
 
     def count_overflows(self) -> int:
         """Packets that arrived and found no room, since the sockets were opened; 0 if unknown."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 from typing import BinaryIO
 
 from core.errors import BadInput
@@ -58,6 +58,37 @@ class NameList:
     def questions_after(self, next_tag: int, open_tags: frozenset[int]) -> Iterator[Question]:
         """What an earlier reading left: the open questions, and all from ``next_tag`` on."""
         return (q for q in self.questions() if q.tag >= next_tag or q.tag in open_tags)
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """The same as text: number of the first question, and names one per line.
+
+        ``next_tag`` is then the caller's to keep.
+        """
+        for names in self._read_blocks():
+            if names:
+                tag = self.next_tag
+                self.next_tag += len(names) * len(self._types)
+                yield tag, "\n".join(names).encode("ascii")
+
+    def blocks_after(
+        self, next_tag: int, open_tags: frozenset[int]
+    ) -> tuple[list[Question], Iterator[tuple[int, bytes]]]:
+        """What an earlier reading left: questions one by one, and blocks of whole names."""
+        blocks, types, left = self.blocks(), self._types, list[Question]()
+        for first, text in blocks:
+            names = text.decode("ascii").split("\n")
+            end = first + len(names) * len(types)
+            # The name that was read in part, if any, belongs to the questions.
+            n_read = max(0, -(-(next_tag - first) // len(types)))
+            for tag in range(first, min(end, first + n_read * len(types))):
+                if tag >= next_tag or tag in open_tags:
+                    number, kind = divmod(tag - first, len(types))
+                    left.append(Question(names[number], types[kind], tag))
+            if end > next_tag:
+                rest = "\n".join(names[n_read:]).encode("ascii")
+                again = [(first + n_read * len(types), rest)] if rest else []
+                return left, chain(again, blocks)
+        return left, iter(())
 
     def _read_blocks(self) -> Iterator[list[str]]:
         rest = b""

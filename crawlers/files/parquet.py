@@ -45,6 +45,9 @@ class ParquetSink:
             self._write_group(self._waiting[:_ROWS_PER_GROUP])
             del self._waiting[:_ROWS_PER_GROUP]
 
+    def write_lines(self, lines: bytes) -> None:
+        raise NotImplementedError("columns are made of results")
+
     def is_due(self, now: float) -> bool:
         return self._rows >= _ROWS_PER_PART
 

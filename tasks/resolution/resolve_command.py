@@ -15,6 +15,8 @@ from time import monotonic
 from typing import Any, BinaryIO, Protocol
 
 from core.errors import BadInput, Unavailable
+from crawlers.compiled.loading import load_step
+from crawlers.compiled.run import CompiledRun, Step, is_supported
 from crawlers.engine.config import EngineStats, Result
 from crawlers.engine.engine import Engine, Question
 from crawlers.engine.query_encoder import option_of_subnet
@@ -32,6 +34,9 @@ from tasks.resolution.engine_factory import Resolving, open_engine, open_iterati
 
 TYPES = ("A", "AAAA", "CAA", "CNAME", "HTTPS", "MX", "NS", "PTR", "SOA", "SRV", "SVCB", "TXT")
 _TAKEN_AT_ONCE = 32
+# Loading the compiled loop takes as long as some thousand questions, compiling it as long as a
+# million.
+_SMALL, _LARGE = 5_000, 200_000
 _HEAD_OCTETS = 4096
 
 
@@ -45,6 +50,7 @@ class ListJob:
     output: Path | None = None
     resume: bool = False
     iterative: bool = False
+    compiled: bool = True
 
     @property
     def asked(self) -> list[str]:
@@ -64,6 +70,13 @@ class Resolver(Protocol):
     def step(self) -> list[Result]:
         """Results that came; an empty list does not mean the end."""
 
+    def pop_lines(self) -> tuple[bytes, int]:
+        """Further results that came, as JSON lines, and their number."""
+
+    @property
+    def next_tag(self) -> int:
+        """Number of the first question that was not read."""
+
     @property
     def is_over(self) -> bool: ...
 
@@ -71,10 +84,25 @@ class Resolver(Protocol):
         """Tags of the questions that were read and have no result yet."""
 
 
-class _Recursive:
+class _ByResults:
+    """Resolvers that give results only, and read questions from a list."""
+
+    def __init__(self, names: NameList) -> None:
+        self._names = names
+
+    @property
+    def next_tag(self) -> int:
+        return self._names.next_tag
+
+    def pop_lines(self) -> tuple[bytes, int]:
+        return b"", 0
+
+
+class _Recursive(_ByResults):
     """Asks recursive resolvers, or the servers that were named."""
 
-    def __init__(self, engine: Engine, questions: Iterator[Question]) -> None:
+    def __init__(self, engine: Engine, names: NameList, questions: Iterator[Question]) -> None:
+        super().__init__(names)
         self.stats = engine.stats
         self._run = engine.open_run()
         self._run.ask(questions)
@@ -88,10 +116,47 @@ class _Recursive:
         return [question.tag for question in self._run.open_questions()]
 
 
-class _Iterative:
+class _Compiled:
+    """The same with a compiled loop for what is usual."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        names: NameList,
+        types: Sequence[str],
+        earlier: Checkpoint | None,
+        step: Step,
+    ) -> None:
+        self.stats = engine.stats
+        left, blocks = (
+            names.blocks_after(earlier.next_tag, frozenset(earlier.open_tags))
+            if earlier
+            else ([], names.blocks())
+        )
+        self._run = CompiledRun(engine, step, types, blocks)
+        self._run.ask_singly(left)
+        self.step = self._run.step
+
+    def pop_lines(self) -> tuple[bytes, int]:
+        return self._run.pop_lines()
+
+    @property
+    def next_tag(self) -> int:
+        return self._run.next_tag
+
+    @property
+    def is_over(self) -> bool:
+        return self._run.is_over
+
+    def open_tags(self) -> list[int]:
+        return [question.tag for question in self._run.open_questions()]
+
+
+class _Iterative(_ByResults):
     """Goes down from root servers."""
 
-    def __init__(self, resolver: Any, questions: Iterator[Question]) -> None:
+    def __init__(self, resolver: Any, names: NameList, questions: Iterator[Question]) -> None:
+        super().__init__(names)
         self.stats = resolver.stats
         self._open: set[int] = set()
         self._results = resolver.ask(self._note(questions))
@@ -155,13 +220,8 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
         names = NameList(source, job.types, job.subnet, _build_zone_lookup(options))
         earlier = _find_checkpoint(job)
         sink = _open_sink(job, earlier)
-        questions = (
-            names.questions_after(earlier.next_tag, frozenset(earlier.open_tags))
-            if earlier
-            else names.questions()
-        )
-        asker = stack.enter_context(_open_resolver(job, options, questions))
         total = _count_lines(job.names_file) * len(job.types) if job.names_file != "-" else None
+        asker = stack.enter_context(_open_resolver(job, options, names, earlier, total))
         progress = Progress(names, asker, total, earlier, earlier.done if earlier else 0)
         try:
             _drive(job, progress, sink, go_on)
@@ -178,7 +238,10 @@ def _drive(job: ListJob, progress: Progress, sink: Sink, go_on: Callable[[Progre
     while not asker.is_over:
         results = asker.step()
         sink.write(results)
-        progress.done += len(results)
+        lines, n_lines = asker.pop_lines()
+        if lines:
+            sink.write_lines(lines)
+        progress.done += len(results) + n_lines
         if not go_on(progress):
             keep.save(monotonic())
             return
@@ -210,7 +273,7 @@ class _CheckpointWriter:
         checkpoint = Checkpoint(
             names=self._names,
             asked=self._job.asked,
-            next_tag=progress.names.next_tag,
+            next_tag=progress.asker.next_tag,
             open_tags=progress.asker.open_tags(),
             mark=self._sink.mark(now),
             by_status=dict(progress.by_status()),
@@ -252,14 +315,44 @@ def _build_zone_lookup(options: Resolving) -> Callable[[str], str] | None:
 
 @contextmanager
 def _open_resolver(
-    job: ListJob, options: Resolving, questions: Iterator[Question]
+    job: ListJob,
+    options: Resolving,
+    names: NameList,
+    earlier: Checkpoint | None,
+    total: int | None,
 ) -> Iterator[Resolver]:
     if job.iterative:
         with open_iteration(options) as resolver:
-            yield _Iterative(resolver, questions)
-    else:
-        with open_engine(options) as engine:
-            yield _Recursive(engine, questions)
+            yield _Iterative(resolver, names, _questions(names, earlier))
+        return
+    with open_engine(options) as engine:
+        step = _find_compiled(job, engine, total)
+        if step:
+            yield _Compiled(engine, names, job.types, earlier, step)
+        else:
+            yield _Recursive(engine, names, _questions(names, earlier))
+
+
+def _questions(names: NameList, earlier: Checkpoint | None) -> Iterator[Question]:
+    if earlier is None:
+        return names.questions()
+    return names.questions_after(earlier.next_tag, frozenset(earlier.open_tags))
+
+
+def _find_compiled(job: ListJob, engine: Engine, total: int | None) -> Step | None:
+    """The compiled loop, where it does what is asked and its start is worth it."""
+    is_suitable = job.compiled and not job.is_parquet and not job.subnet
+    if not is_suitable or not is_supported(engine.config) or (total or _LARGE) < _SMALL:
+        return None
+    is_worth_compiling = (total or 0) >= _LARGE
+    return load_step(_announce_compilation if is_worth_compiling else None)
+
+
+def _announce_compilation() -> None:
+    sys.stderr.write(
+        "compiling the fast loop for this processor, once (--no-compiled: without it) …\n"
+    )
+    sys.stderr.flush()
 
 
 @contextmanager

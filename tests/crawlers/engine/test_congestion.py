@@ -11,6 +11,8 @@ from crawlers.engine.retransmit_timer import CongestionWindow
 from tests.crawlers.engine.responder import Responder, good
 from tests.crawlers.engine.slow_server import SlowServer
 
+pytestmark = pytest.mark.usefixtures("each_core")
+
 NAMES = 3_000
 
 

@@ -6,6 +6,8 @@ from crawlers.engine.engine import Engine, EngineConfig, Question
 from crawlers.engine.nameservers import Server
 from tests.crawlers.engine.responder import Responder, good
 
+pytestmark = pytest.mark.usefixtures("each_core")
+
 QUICK = EngineConfig(timeout_s=0.5, retries=3)
 
 

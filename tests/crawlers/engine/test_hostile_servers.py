@@ -20,6 +20,8 @@ from tests.crawlers.engine.hostile import (
     reply,
 )
 
+pytestmark = pytest.mark.usefixtures("each_core")
+
 QUICK = EngineConfig(timeout_s=0.3, retries=2, tcp_timeout_s=0.5)
 NAME = "www.example.com"
 # Three tries by UDP, each with a stream behind it, and much room for a busy machine.

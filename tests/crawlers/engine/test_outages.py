@@ -16,6 +16,8 @@ from crawlers.enumeration.enumeration import CrawlConfig, crawl_domains
 from crawlers.sources.base import Harvest
 from tests.crawlers.engine.responder import Responder, good
 
+pytestmark = pytest.mark.usefixtures("each_core")
+
 FAST = {"timeout_s": 0.25, "retries": 3}
 
 

@@ -46,6 +46,9 @@ class Command(ProductCommand):
         parser.add_argument(
             "--dry-run", action="store_true", help="ask nothing; print the load on each server"
         )
+        parser.add_argument(
+            "--no-compiled", action="store_true", help="use the engine without its compiled loop"
+        )
         parser.add_argument("--iterative", action="store_true", help="go down from root servers")
         parser.add_argument(
             "--root-server",
@@ -95,6 +98,7 @@ def _job_from(options: dict[str, Any]) -> resolve_command.ListJob:
         output=output,
         resume=options["resume"],
         iterative=options["iterative"],
+        compiled=not options["no_compiled"],
     )
 
 

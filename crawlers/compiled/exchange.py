@@ -1,0 +1,290 @@
+"""The compiled loop of a bulk run: send, receive, match, write lines, notice silence.
+
+``step`` is called with the address of the words of ``layout`` and returns when Python has something
+to do, or after a short while.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from core.jit import Imported, compile_bare
+from crawlers.compiled.layout import (
+    BATCH,
+    C_FD,
+    C_SERVER,
+    CHAIN,
+    CHAIN_WORDS,
+    CHANNEL_WORDS,
+    CHANNELS,
+    DEADLINES,
+    EPOCH,
+    EXPIRED,
+    FREE,
+    H_RECEIVED,
+    HEADER_WORDS,
+    IN_FLIGHT,
+    LAST_LENGTH,
+    LAST_QUESTION,
+    LONGEST_LINE,
+    MOST_UNUSUAL,
+    N_CHANNELS,
+    N_DEFERRED,
+    N_EXPIRED,
+    N_FREE,
+    N_SLOTS,
+    N_UNUSUAL,
+    NAP,
+    NEVER,
+    NEXT_DUE,
+    NOERROR,
+    NOTHING,
+    NOW,
+    OUT,
+    OUT_AT,
+    OUT_OCTETS,
+    POLLED,
+    Q_IDENT,
+    Q_LENGTH,
+    Q_SENT_AT,
+    Q_TYPE,
+    QUESTION_CELL,
+    QUESTIONS,
+    RECEIVE_CELL,
+    RECEIVE_CELLS,
+    RECEIVE_HEADERS,
+    S_ANSWERED,
+    S_IN_FLIGHT,
+    S_RTT,
+    S_TEXT_LENGTH,
+    SEND_ERROR,
+    SERVER_TEXT,
+    SERVER_TEXTS,
+    SERVER_WORDS,
+    SERVERS,
+    SLOT_WORDS,
+    SLOTS,
+    STEP_UNTIL,
+    TABLE,
+    TIMESPEC,
+    TYPE_TEXT,
+    TYPE_TEXTS,
+    TYPES,
+    U_CHANNEL,
+    U_SIZE,
+    U_SLOT,
+    UNUSUAL,
+    UNUSUAL_PACKETS,
+    UNUSUAL_WORDS,
+    WAIT_UNTIL,
+)
+from crawlers.compiled.replies import classify, write_end, write_reply
+from crawlers.compiled.sending import send_all
+from crawlers.compiled.views import view_cells, view_idents, view_octets, view_rows, view_words
+
+receive_many: Any = Imported("crawlers.compiled.system_calls", "receive_many")
+poll_until: Any = Imported("crawlers.compiled.system_calls", "poll_until")
+read_clock: Any = Imported("crawlers.compiled.system_calls", "read_clock")
+nap: Any = Imported("crawlers.compiled.system_calls", "nap")
+_MONOTONIC, _DONT_WAIT = 1, 0x40
+_HEADER, _LOWER_HALF = 12, 0xFFFFFFFF
+_US_PER_S, _NS_PER_US = 1_000_000, 1_000
+# Below this many queries in flight replies are read as they come.
+_FEW_IN_FLIGHT = 128
+# Octets that the lines of one batch of datagrams may take.
+_BATCH_LINES = BATCH * LONGEST_LINE
+
+
+@compile_bare
+def read_time(words: Any) -> Any:
+    """Note and return the time."""
+    read_clock(np.int32(_MONOTONIC), words[TIMESPEC])
+    timespec = view_words(words[TIMESPEC])
+    words[NOW] = timespec[0] * _US_PER_S + timespec[1] // _NS_PER_US
+    return words[NOW]
+
+
+@compile_bare
+def set_timespec(words: Any, us: Any) -> Any:
+    """Write a duration for the kernel; returns its address."""
+    timespec = view_words(words[TIMESPEC])
+    timespec[0], timespec[1] = us // _US_PER_S, us % _US_PER_S * _NS_PER_US
+    return words[TIMESPEC]
+
+
+@compile_bare
+def release_slot(words: Any, slot: Any, channel: Any) -> Any:
+    """Free a slot and its id."""
+    slots = view_rows(words[SLOTS], SLOT_WORDS)
+    view_idents(words[TABLE])[channel, slots[slot, Q_IDENT]] = NOTHING
+    view_words(words[DEADLINES])[slot] = NEVER
+    view_words(words[FREE])[words[N_FREE]] = slot
+    words[N_FREE] += 1
+    words[IN_FLIGHT] -= 1
+    server = view_rows(words[CHANNELS], CHANNEL_WORDS)[channel, C_SERVER]
+    view_rows(words[SERVERS], SERVER_WORDS)[server, S_IN_FLIGHT] -= 1
+
+
+@compile_bare
+def has_question(words: Any, packet: Any, size: Any, slot: Any) -> Any:
+    """Whether a packet holds the question of a slot, octet for octet."""
+    length = view_rows(words[SLOTS], SLOT_WORDS)[slot, Q_LENGTH]
+    if size < _HEADER + length:
+        return False
+    question = view_cells(words[QUESTIONS], QUESTION_CELL)[slot]
+    for i in range(length):  # noqa: SIM110 -- loops are what the compiler knows
+        if packet[_HEADER + i] != question[i]:
+            return False
+    return True
+
+
+@compile_bare
+def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
+    """Write the line of a reply that belongs to a slot; whether it was understood."""
+    status = classify(packet, size)
+    if status < 0 or not has_question(words, packet, size, slot):
+        return False
+    row, out = view_rows(words[SLOTS], SLOT_WORDS)[slot], view_octets(words[OUT])
+    question_end, kind = _HEADER + row[Q_LENGTH], row[Q_TYPE]
+    put = write_reply(
+        packet,
+        size,
+        question_end,
+        status,
+        view_words(words[TYPES])[kind],
+        view_cells(words[TYPE_TEXTS], TYPE_TEXT)[kind],
+        view_rows(words[CHAIN], CHAIN_WORDS),
+        out,
+        words[OUT_AT],
+    )
+    if put < 0:
+        return False
+    number = view_rows(words[CHANNELS], CHANNEL_WORDS)[channel, C_SERVER]
+    server = view_rows(words[SERVERS], SERVER_WORDS)[number]
+    rtt, text = words[NOW] - row[Q_SENT_AT], view_cells(words[SERVER_TEXTS], SERVER_TEXT)[number]
+    words[OUT_AT] = write_end(out, put, text, server[S_TEXT_LENGTH], rtt, words[EPOCH] + words[NOW])
+    words[NOERROR + status] += 1
+    server[S_ANSWERED] += 1
+    server[S_RTT] = rtt
+    last, question = view_octets(words[LAST_QUESTION]), view_cells(words[QUESTIONS], QUESTION_CELL)
+    words[LAST_LENGTH] = row[Q_LENGTH]
+    for i in range(row[Q_LENGTH]):
+        last[i] = question[slot, i]
+    release_slot(words, slot, channel)
+    return True
+
+
+@compile_bare
+def leave(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
+    """Keep a packet for the reference engine; ``slot`` is ``NOTHING`` where its id is unknown."""
+    n = words[N_UNUSUAL]
+    row, kept = (
+        view_rows(words[UNUSUAL], UNUSUAL_WORDS)[n],
+        view_cells(words[UNUSUAL_PACKETS], RECEIVE_CELL),
+    )
+    row[U_CHANNEL], row[U_SLOT], row[U_SIZE] = channel, slot, size
+    for i in range(size):
+        kept[n, i] = packet[i]
+    words[N_UNUSUAL] = n + 1
+
+
+@compile_bare
+def read_batch(words: Any, channel: Any, n: Any) -> Any:
+    """Match the packets of one system call to slots."""
+    cells, headers = (
+        view_cells(words[RECEIVE_CELLS], RECEIVE_CELL),
+        view_rows(words[RECEIVE_HEADERS], HEADER_WORDS),
+    )
+    idents = view_idents(words[TABLE])
+    for i in range(n):
+        packet, size = cells[i], min(headers[i, H_RECEIVED] & _LOWER_HALF, RECEIVE_CELL)
+        slot: Any = NOTHING
+        if size >= _HEADER:
+            slot = np.int64(idents[channel, np.int64(packet[0]) << 8 | np.int64(packet[1])])
+        if slot == NOTHING or not accept(words, packet, size, channel, slot):
+            leave(words, packet, size, channel, slot)
+
+
+@compile_bare
+def has_capacity(words: Any) -> Any:
+    """Whether the results of one more batch can be kept."""
+    return words[OUT_AT] + _BATCH_LINES <= OUT_OCTETS and words[N_UNUSUAL] + BATCH <= MOST_UNUSUAL
+
+
+@compile_bare
+def receive_all(words: Any) -> Any:
+    """Read what waits at the sockets that the last poll named; returns how many packets."""
+    polled, channels = view_words(words[POLLED]), view_rows(words[CHANNELS], CHANNEL_WORDS)
+    received = 0
+    for channel in range(words[N_CHANNELS]):
+        # struct pollfd: the events that came are its upper 16 bits.
+        is_ready = polled[channel] >> 48 != 0
+        while is_ready and has_capacity(words):
+            n = receive_many(
+                np.int32(channels[channel, C_FD]),
+                words[RECEIVE_HEADERS],
+                np.uint32(BATCH),
+                np.int32(_DONT_WAIT),
+                0,
+            )
+            read_time(words)
+            if n > 0:
+                read_batch(words, channel, n)
+                received += n
+            is_ready = n == BATCH
+    return received
+
+
+@compile_bare
+def expire(words: Any) -> Any:
+    """List the slots whose time is over, and find the next deadline."""
+    deadlines, expired = view_words(words[DEADLINES]), view_words(words[EXPIRED])
+    now, next_due, n = words[NOW], NEVER, words[N_EXPIRED]
+    for slot in range(words[N_SLOTS]):
+        if deadlines[slot] <= now:
+            expired[n] = slot
+            n += 1
+            deadlines[slot] = NEVER
+        elif deadlines[slot] < next_due:
+            next_due = deadlines[slot]
+    words[N_EXPIRED], words[NEXT_DUE] = n, next_due
+
+
+@compile_bare
+def poll_sockets(words: Any, until: Any) -> Any:
+    """Wait for replies until a time at most; returns the number of sockets that have some."""
+    us = max(0, min(until, words[NEXT_DUE]) - words[NOW])
+    return poll_until(words[POLLED], words[N_CHANNELS], set_timespec(words, us), 0)
+
+
+@compile_bare
+def is_due(words: Any) -> Any:
+    """Whether Python has something to do."""
+    return (
+        words[N_UNUSUAL] > 0
+        or words[N_EXPIRED] > 0
+        or words[N_DEFERRED] > 0
+        or words[SEND_ERROR] > 0
+        or words[NOW] >= words[STEP_UNTIL]
+        or not has_capacity(words)
+    )
+
+
+@compile_bare
+def step(address: Any) -> Any:
+    """Send, receive and notice silence until Python has something to do; returns replies read."""
+    words = view_words(address)
+    read_time(words)
+    total = 0
+    while True:
+        sent = send_all(words)
+        if words[NAP] and words[IN_FLIGHT] >= _FEW_IN_FLIGHT:
+            nap(set_timespec(words, words[NAP]), 0)
+        until = min(words[WAIT_UNTIL], words[STEP_UNTIL]) if total else words[WAIT_UNTIL]
+        ready = poll_sockets(words, words[NOW] if sent else until)
+        received = receive_all(words) if ready > 0 else 0
+        total += received
+        if read_time(words) >= words[NEXT_DUE]:
+            expire(words)
+        if is_due(words) or not (sent or received):
+            return total

@@ -1,0 +1,131 @@
+"""Memory layout that compiled loops and Python share: one block of memory, in 64-bit words.
+
+Everything is found from ``words``, the first words of the block: addresses of regions, cursors and
+counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default of a user's option.
+"""
+
+# Words: cursors and counters.
+(
+    NOW,  # time at the last look at the clock
+    NEXT_DUE,  # earliest deadline of any slot
+    WAIT_UNTIL,  # how long one step may wait for replies
+    STEP_UNTIL,  # when a step ends at the latest
+    ROOM,  # queries that may be in flight
+    IN_FLIGHT,
+    N_FREE,  # free slots
+    N_SLOTS,
+    N_SERVERS,
+    N_CHANNELS,
+    TURN,  # server that was asked last
+    TEXT_AT,  # cursor in the list of names
+    TEXT_END,
+    TYPE_AT,  # which of the types is asked next for the name at TEXT_AT
+    N_TYPES,
+    NEXT_TAG,  # number of the next question
+    RANDOM_AT,
+    RANDOM_END,
+    RECURSION,  # 1: set the RD bit
+    CASE_MIXING,  # 1: letters in random case
+    OUT_AT,
+    N_EXPIRED,
+    N_DEFERRED,
+    N_UNUSUAL,
+    SENT,  # queries sent in this step
+    SEND_ERROR,  # errno of a socket that refuses to send, 0 for none
+    NOERROR,  # replies by status in this step
+    NODATA,
+    NXDOMAIN,
+    EPOCH,  # added to a time it gives microseconds since 1970
+    NAP,  # microseconds to wait before reading while many replies are under way
+    LAST_LENGTH,  # of the question that was answered last, in octets
+) = range(32)
+
+# Words: addresses of regions.
+(
+    SERVERS,
+    CHANNELS,
+    POLLED,
+    TABLE,
+    DEADLINES,
+    SLOTS,
+    QUESTIONS,
+    FREE,
+    EXPIRED,
+    DEFERRED,
+    UNUSUAL,
+    UNUSUAL_PACKETS,
+    RECEIVE_HEADERS,
+    RECEIVE_VECTORS,
+    RECEIVE_CELLS,
+    SEND_HEADERS,
+    SEND_VECTORS,
+    SEND_CELLS,
+    RANDOM,
+    OUT,
+    SERVER_TEXTS,
+    TYPES,
+    TYPE_TEXTS,
+    TIMESPEC,
+    CHAIN,  # rows of start and end of the names of one chain of aliases
+    LAST_QUESTION,
+    TEXT,
+) = range(40, 67)
+N_WORDS = 72
+
+# Columns of a server's row.
+(
+    S_LIMIT,  # queries that may be in flight at it
+    S_PERMITS,  # queries that its rate limit permits in this step
+    S_TIMEOUT,  # of a first try
+    S_IN_FLIGHT,
+    S_ANSWERED,  # in this step
+    S_SENT,
+    S_RTT,  # of the last reply
+    S_FIRST_CHANNEL,
+    S_N_CHANNELS,
+    S_TURN,  # socket that was used last
+    S_TEXT_LENGTH,
+) = range(11)
+SERVER_WORDS = 16
+# Columns of a channel's row: its socket, and the row of its server.
+C_FD, C_SERVER = 0, 1
+CHANNEL_WORDS = 2
+# Columns of a slot's row, one query in flight.
+(
+    Q_SENT_AT,
+    Q_TAG,
+    Q_CHANNEL,
+    Q_IDENT,
+    Q_LENGTH,  # of the question section, in octets
+    Q_TYPE,  # index of the type
+) = range(6)
+SLOT_WORDS = 8
+# Columns of a question that cannot be encoded here: from TEXT, its number, its type.
+D_BEGIN, D_END, D_TAG, D_TYPE = range(4)
+DEFERRED_WORDS = 4
+# Columns of a packet that is read by the reference engine.
+U_CHANNEL, U_SLOT, U_SIZE = range(3)
+UNUSUAL_WORDS = 4
+
+IDENTS = 1 << 16
+NOTHING = -1
+NEVER = 1 << 62
+# Datagrams of one system call, and octets of the cells for them.
+BATCH = 64
+RECEIVE_CELL, SEND_CELL = 4_096, 512
+QUESTION_CELL = 272
+# struct mmsghdr of 64-bit Linux in words: name, its length, vectors, their number, control, its
+# length, flags, and the octets received in the lower half of the last.
+HEADER_WORDS, H_VECTORS, H_VECTOR_COUNT, H_RECEIVED = 8, 2, 3, 7
+VECTOR_WORDS = 2
+CHAIN_WORDS = 2
+MOST_DEFERRED = 256
+MOST_UNUSUAL = 256
+RANDOM_OCTETS = 1 << 16
+# Random octets that one query uses: an id (tried again where it is in use), and cases of letters.
+CASE_OCTETS = 32
+# A longer line is written by the reference engine.
+LONGEST_LINE = 1 << 14
+OUT_OCTETS = 3 << 20
+# Text of a server in lines, and of a type.
+SERVER_TEXT, TYPE_TEXT = 160, 8

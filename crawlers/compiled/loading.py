@@ -1,0 +1,56 @@
+"""Load the compiled loop of bulk runs, where this machine can have it."""
+
+import ctypes
+import logging
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from core import jit
+from core.native import object_code
+from crawlers.compiled.run import Step
+
+_FOLDER = Path(__file__).parent
+_CALLS = ("clock_gettime", "nanosleep", "ppoll", "recvmmsg", "sendmmsg", "__errno_location")
+_STEP = object_code.Named("crawlers.compiled.exchange", "step", _CALLS)
+# What the loop is made of, besides the compiler.
+_PARTS = ("exchange", "layout", "names", "records", "replies", "sending", "system_calls", "text")
+
+log = logging.getLogger(__name__)
+
+
+def load_step(announce: Callable[[], None] | None) -> Step | None:
+    """The loop, or nothing where the platform cannot have it.
+
+    Where it is not compiled yet, it is compiled after ``announce()``; without that there is none.
+    """
+    if not is_possible():
+        return None
+    core = Path(jit.__file__).parent
+    sources = [_FOLDER / f"{part}.py" for part in (*_PARTS, "views")]
+    sources += [core / "jit.py", core / "native" / "memory_views.py"]
+    try:
+        return object_code.load_native(_STEP, sources, announce)
+    except FileNotFoundError:
+        return None
+    except Exception:
+        # Whatever a compiler or a processor lacks: the reference engine does the same, slower.
+        log.warning("the compiled loop cannot be used; the reference engine runs", exc_info=True)
+        return None
+
+
+def main() -> None:
+    """Compile the loop where it is not compiled yet: part of the set-up."""
+    load_step(lambda: sys.stderr.write("· compiling the loop of the bulk resolver\n"))
+
+
+def is_possible() -> bool:
+    """Whether the system has what the loop calls: Linux, 64 bit, low octet first."""
+    if sys.platform != "linux" or sys.byteorder != "little" or ctypes.sizeof(ctypes.c_void_p) != 8:
+        return False
+    library = ctypes.CDLL(None)
+    return all(hasattr(library, call) for call in _CALLS)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""The block of memory that a compiled loop works on, as Python sees it."""
+
+import ctypes
+import mmap
+from collections.abc import Sequence
+
+from crawlers.compiled import layout as m
+
+_WORD = 8
+_PAGE = 4_096
+
+
+class Memory:
+    """One block for so many servers, sockets and slots; nothing in it moves or grows.
+
+    ``words`` are the words of ``layout``; ``rows`` and ``octets`` give its regions.
+    """
+
+    def __init__(self, servers: int, channels: int, slots: int) -> None:
+        sizes = {
+            m.SERVERS: servers * m.SERVER_WORDS * _WORD,
+            m.CHANNELS: channels * m.CHANNEL_WORDS * _WORD,
+            m.POLLED: channels * _WORD,
+            m.TABLE: channels * m.IDENTS * 4,
+            m.DEADLINES: slots * _WORD,
+            m.SLOTS: slots * m.SLOT_WORDS * _WORD,
+            m.QUESTIONS: slots * m.QUESTION_CELL,
+            m.FREE: slots * _WORD,
+            m.EXPIRED: slots * _WORD,
+            m.DEFERRED: m.MOST_DEFERRED * m.DEFERRED_WORDS * _WORD,
+            m.UNUSUAL: m.MOST_UNUSUAL * m.UNUSUAL_WORDS * _WORD,
+            m.UNUSUAL_PACKETS: m.MOST_UNUSUAL * m.RECEIVE_CELL,
+            m.RECEIVE_HEADERS: m.BATCH * m.HEADER_WORDS * _WORD,
+            m.RECEIVE_VECTORS: m.BATCH * m.VECTOR_WORDS * _WORD,
+            m.RECEIVE_CELLS: m.BATCH * m.RECEIVE_CELL,
+            m.SEND_HEADERS: m.BATCH * m.HEADER_WORDS * _WORD,
+            m.SEND_VECTORS: m.BATCH * m.VECTOR_WORDS * _WORD,
+            m.SEND_CELLS: m.BATCH * m.SEND_CELL,
+            m.RANDOM: m.RANDOM_OCTETS,
+            m.OUT: m.OUT_OCTETS,
+            m.SERVER_TEXTS: servers * m.SERVER_TEXT,
+            m.TYPES: 16 * _WORD,
+            m.TYPE_TEXTS: 16 * m.TYPE_TEXT,
+            m.TIMESPEC: 2 * _WORD,
+            m.CHAIN: 16 * m.CHAIN_WORDS * _WORD,
+            m.LAST_QUESTION: m.QUESTION_CELL,
+        }
+        starts, end = {}, m.N_WORDS * _WORD
+        for region, size in sizes.items():
+            starts[region] = end
+            end += (size + _WORD - 1) // _WORD * _WORD
+        self._sizes, self._starts = sizes, starts
+        self._block = mmap.mmap(-1, (end + _PAGE - 1) // _PAGE * _PAGE)
+        self._view = memoryview(self._block)
+        self.words = self._view.cast("q")
+        self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
+        for region, start in starts.items():
+            self.words[region] = self.address + start
+        self._connect_cells(m.RECEIVE_HEADERS, m.RECEIVE_VECTORS, m.RECEIVE_CELLS, m.RECEIVE_CELL)
+        self._connect_cells(m.SEND_HEADERS, m.SEND_VECTORS, m.SEND_CELLS, m.SEND_CELL)
+        self._clear_slots(slots)
+        self._text = b""
+
+    def rows(self, region: int) -> memoryview:
+        """A region in words."""
+        return self.octets(region).cast("q")
+
+    def octets(self, region: int) -> memoryview:
+        """A region in octets."""
+        start = self._starts[region]
+        return self._view[start : start + self._sizes[region]]
+
+    def idents(self) -> memoryview:
+        """The table of slots: 65,536 numbers for each channel."""
+        return self.octets(m.TABLE).cast("i")
+
+    def set_text(self, text: bytes) -> None:
+        """Let the loop read names from ``text``, one per line."""
+        self._text = text
+        self.words[m.TEXT] = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0
+        self.words[m.TEXT_AT], self.words[m.TEXT_END] = 0, len(text)
+        self.words[m.TYPE_AT] = 0
+
+    def text_part(self, begin: int, end: int) -> str:
+        """A part of the text that the loop reads."""
+        return self._text[begin:end].decode("ascii", "replace")
+
+    def set_types(self, types: Sequence[tuple[str, int]]) -> None:
+        """Name and code of each type that is asked."""
+        codes, texts = self.rows(m.TYPES), self.octets(m.TYPE_TEXTS)
+        for number, (name, code) in enumerate(types):
+            codes[number] = code
+            text = bytes((len(name),)) + name.encode()
+            start = number * m.TYPE_TEXT
+            texts[start : start + len(text)] = text
+        self.words[m.N_TYPES] = len(types)
+
+    def _connect_cells(self, headers: int, vectors: int, cells: int, octets: int) -> None:
+        """Let each header point to one vector, and that to one cell."""
+        header, vector = self.rows(headers), self.rows(vectors)
+        for number in range(m.BATCH):
+            vector_at = number * m.VECTOR_WORDS
+            vector[vector_at] = self.words[cells] + number * octets
+            vector[vector_at + 1] = octets
+            header_at = number * m.HEADER_WORDS
+            header[header_at + m.H_VECTORS] = self.words[vectors] + vector_at * _WORD
+            header[header_at + m.H_VECTOR_COUNT] = 1
+
+    def _clear_slots(self, slots: int) -> None:
+        table, free, deadlines = self.octets(m.TABLE), self.rows(m.FREE), self.rows(m.DEADLINES)
+        table[:] = b"\xff" * len(table)
+        for slot in range(slots):
+            free[slot] = slots - 1 - slot
+            deadlines[slot] = m.NEVER
+        self.words[m.N_SLOTS] = self.words[m.N_FREE] = slots
+        self.words[m.NEXT_DUE] = m.NEVER

@@ -1,0 +1,370 @@
+"""A run of an engine whose usual questions and replies never leave the compiled loop.
+
+The loop sends first queries, matches replies and writes their lines. All policy stays with the
+reference engine: before each step it says how many queries each server may have, and after it it is
+told what came. Whatever is unusual (no reply in time, another flag, type or letter) becomes an
+ordinary pending query of the same run, on the same sockets.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, product
+from typing import TYPE_CHECKING
+
+from core.statuses import DnsStatus
+from crawlers.compiled import layout as m
+from crawlers.compiled.memory import Memory
+from crawlers.dns.message import TYPE_CODES
+from crawlers.engine.config import EngineConfig, Question, Result
+from crawlers.engine.query_run import Run
+from crawlers.engine.sockets import Channel, Peer, Waiting
+
+if TYPE_CHECKING:
+    from crawlers.engine.engine import Engine
+
+_US = 1_000_000
+# The longest step while replies keep coming: windows follow the replies that often.
+_STEP_US = 5_000
+_LONGEST_WAIT_S = 0.05
+_POLL_IN = 1
+_STATUSES = (
+    (m.NOERROR, DnsStatus.NOERROR),
+    (m.NODATA, DnsStatus.NODATA),
+    (m.NXDOMAIN, DnsStatus.NXDOMAIN),
+)
+# Permissions of a rate limit that are asked for at once.
+_MOST_PERMITS = 256
+Step = Callable[[int], int]
+# Number of the first question of a block, and its names, one per line, in lower case.
+Block = tuple[int, bytes]
+
+
+def is_supported(config: EngineConfig) -> bool:
+    """Whether the compiled loop keeps all that these options ask for."""
+    return not (config.zone_rate or config.additionals)
+
+
+class CompiledRun(Run):
+    """A run over blocks of names, whose results are JSON lines, or Results of the long way."""
+
+    def __init__(
+        self,
+        engine: "Engine",
+        step: Step,
+        types: Sequence[str],
+        blocks: Iterator[Block],
+        nap_us: int = 300,
+    ) -> None:
+        engine.end_runs()
+        super().__init__(engine)
+        self._lines = b""
+        self._n_lines = 0
+        self._types = tuple(types)
+        self._blocks = blocks
+        self._step = step
+        self._peers = engine.own_peers
+        connected = engine.sockets.connected()
+        self._channels = [c for peer in self._peers for _, c in connected if c.peer is peer]
+        self._memory = Memory(len(self._peers), len(self._channels), engine.config.window)
+        self._words = self._memory.words
+        self._servers = self._memory.rows(m.SERVERS)
+        self._table = self._memory.idents()
+        self._counters = (
+            *(m.OUT_AT, m.N_EXPIRED, m.N_DEFERRED, m.N_UNUSUAL, m.SENT, m.SEND_ERROR),
+            *(counter for counter, _ in _STATUSES),
+        )
+        self._set_constants({id(c): number for number, c in connected}, nap_us)
+        self._has_names = True
+        # Questions for the reference engine that it has not read yet.
+        self._singles: deque[Question] = deque()
+        self._load_names()
+
+    def pop_lines(self) -> tuple[bytes, int]:
+        """JSON lines of the last step, and their number."""
+        lines, n = self._lines, self._n_lines
+        self._lines, self._n_lines = b"", 0
+        return lines, n
+
+    def ask_singly(self, questions: Iterable[Question]) -> None:
+        """Add questions that the reference engine asks."""
+        self._singles.extend(questions)
+        if not self.sources:
+            self.ask(self._read_singles())
+
+    def _read_singles(self) -> Iterator[Question]:
+        while self._singles:
+            yield self._singles.popleft()
+
+    @property
+    def next_tag(self) -> int:
+        """Number of the first question that was not read yet."""
+        return self._words[m.NEXT_TAG]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every question was answered and every result taken."""
+        return (
+            not self._has_names
+            and not (self._words[m.IN_FLIGHT] or self._n_lines)
+            and super().is_over
+        )
+
+    def open_questions(self) -> list[Question]:
+        """Questions that were read and have no result yet."""
+        in_loop = [self._question(slot) for slot in self._used_slots()]
+        return [*super().open_questions(), *self._singles, *in_loop]
+
+    def step(self, wait_s: float = _LONGEST_WAIT_S) -> list[Result]:
+        """Send, receive and notice silence; results of the long way, others are lines."""
+        words = self._words
+        sent = self.send()
+        self._load_names()
+        permits = self._set_limits()
+        now_us = int(self.now() * _US)
+        wait_s = 0 if sent or self.done else self.poll_timeout(wait_s)
+        words[m.WAIT_UNTIL] = now_us + int(wait_s * _US)
+        words[m.STEP_UNTIL] = now_us + _STEP_US
+        self._step(self._memory.address)
+        self._note_step(permits)
+        self._read_unusual()
+        self._note_expired()
+        self._start_deferred()
+        self.receiver.read_all(self.engine.sockets.receive_shared())
+        self.receiver.settle()
+        self._load_names()
+        done, self.done = self.done, []
+        return done
+
+    def _set_constants(self, descriptors: dict[int, int], nap_us: int) -> None:
+        """Sockets, servers and options, which stay as they are."""
+        memory, words, config = self._memory, self._words, self.config
+        channels, polled = memory.rows(m.CHANNELS), memory.rows(m.POLLED)
+        texts = memory.octets(m.SERVER_TEXTS)
+        for number, channel in enumerate(self._channels):
+            fd = descriptors[id(channel)]
+            channels[number * m.CHANNEL_WORDS + m.C_FD] = fd
+            server = self._peers.index(channel.peer)
+            channels[number * m.CHANNEL_WORDS + m.C_SERVER] = server
+            polled[number] = fd | _POLL_IN << 32
+        for number, peer in enumerate(self._peers):
+            own = [n for n, c in enumerate(self._channels) if c.peer is peer]
+            self._set_server(number, m.S_FIRST_CHANNEL, own[0])
+            self._set_server(number, m.S_N_CHANNELS, len(own))
+            fixed = f'],"resolver":"{peer.label}","protocol":"udp","attempts":1,"rtt_ms":'.encode()
+            texts[number * m.SERVER_TEXT : number * m.SERVER_TEXT + len(fixed)] = fixed
+            self._set_server(number, m.S_TEXT_LENGTH, len(fixed))
+        memory.set_types([(name, TYPE_CODES[name]) for name in self._types])
+        words[m.N_SERVERS], words[m.N_CHANNELS] = len(self._peers), len(self._channels)
+        words[m.RECURSION], words[m.CASE_MIXING] = int(config.recursion), int(config.case_mixing)
+        words[m.EPOCH] = round(self.engine.epoch * _US)
+        words[m.NAP] = nap_us
+
+    def _set_server(self, server: int, column: int, value: int) -> None:
+        self._servers[server * m.SERVER_WORDS + column] = value
+
+    def _of_server(self, server: int, column: int) -> int:
+        return self._servers[server * m.SERVER_WORDS + column]
+
+    def _load_names(self) -> None:
+        """Give the loop the next block of names when it has read the last."""
+        words = self._words
+        if self._has_names and words[m.TEXT_AT] >= words[m.TEXT_END]:
+            tag, text = next(self._blocks, (0, b""))
+            if not text:
+                self._has_names = False
+                return
+            self._memory.set_text(text)
+            words[m.NEXT_TAG] = tag
+
+    def _set_limits(self) -> list[int]:
+        """Say how many queries each server may receive; returns permissions taken for it."""
+        words = self._words
+        words[m.ROOM] = self.room.size - self.in_flight
+        if words[m.RANDOM_END] - words[m.RANDOM_AT] < m.RANDOM_OCTETS // 2:
+            self._memory.octets(m.RANDOM)[:] = os.urandom(m.RANDOM_OCTETS)
+            words[m.RANDOM_AT], words[m.RANDOM_END] = 0, m.RANDOM_OCTETS
+        for counter in self._counters:
+            words[counter] = 0
+        available = self.engine.available_peers(self.now())
+        if self._has_names and not any(peer.edns for peer in available):
+            self._start_block()
+        return [self._set_limit(n, peer, peer in available) for n, peer in enumerate(self._peers)]
+
+    def _set_limit(self, number: int, peer: Peer, is_available: bool) -> int:
+        others = peer.in_flight - peer.compiled_in_flight
+        limit = int(peer.window.size) - others if is_available and peer.edns else 0
+        # Second tries that are held go first.
+        limit = 0 if peer.held else limit
+        free = min(_MOST_PERMITS, limit - peer.compiled_in_flight, self._words[m.ROOM])
+        permits, now = m.NEVER, self.now()
+        if peer.gate and self._has_names:
+            permits = 0
+            if free > 0 and now >= peer.opens_at:
+                permits, after_s = peer.gate.acquire_many(now, free)
+                peer.opens_at = now + after_s
+        self._set_server(number, m.S_LIMIT, max(0, limit))
+        self._set_server(number, m.S_PERMITS, permits)
+        self._set_server(number, m.S_TIMEOUT, int(peer.rtt.timeout_s(0) * _US))
+        self._set_server(number, m.S_ANSWERED, 0)
+        self._set_server(number, m.S_SENT, 0)
+        return permits if peer.gate else 0
+
+    def poll_timeout(self, wait_s: float) -> float:
+        """The same, and no longer than until a rate limit permits the next query."""
+        now = self.now()
+        gates = [peer.opens_at for peer in self._peers if peer.gate and self._has_names]
+        return super().poll_timeout(max(0.0, min([wait_s, *(at - now for at in gates)])))
+
+    def _note_step(self, permits: list[int]) -> None:
+        """Bring windows, round trips, limits and counters up to date with what came."""
+        words, stats, now = self._words, self.engine.stats, self.now()
+        self._lines += bytes(self._memory.octets(m.OUT)[: words[m.OUT_AT]])
+        self._n_lines += sum(words[counter] for counter, _ in _STATUSES)
+        for counter, status in _STATUSES:
+            if words[counter]:
+                stats.count(status, words[counter])
+        stats.queries += words[m.SENT]
+        for number, peer in enumerate(self._peers):
+            peer.compiled_in_flight = self._of_server(number, m.S_IN_FLIGHT)
+            if permits[number] and peer.gate:
+                peer.gate.release(permits[number] - self._of_server(number, m.S_SENT))
+            answered = self._of_server(number, m.S_ANSWERED)
+            if answered:
+                peer.health.note_answer()
+                peer.window.note_answers(answered)
+                peer.rtt.learn(self._of_server(number, m.S_RTT) / _US)
+                self.outages.note_reply(peer, now)
+                if self.config.outage_limit:
+                    self.outages.note_resolved(peer, self._last_question(), now)
+
+    def _last_question(self) -> Question:
+        asked = bytes(self._memory.octets(m.LAST_QUESTION)[: self._words[m.LAST_LENGTH]])
+        return Question(_name_of(asked))
+
+    def _read_unusual(self) -> None:
+        """Let the reference engine read packets that the loop left."""
+        rows, packets = self._memory.rows(m.UNUSUAL), self._memory.octets(m.UNUSUAL_PACKETS)
+        for number in range(self._words[m.N_UNUSUAL]):
+            row = rows[number * m.UNUSUAL_WORDS : (number + 1) * m.UNUSUAL_WORDS]
+            start = number * m.RECEIVE_CELL
+            packet = bytes(packets[start : start + row[m.U_SIZE]])
+            channel, slot = row[m.U_CHANNEL], row[m.U_SLOT]
+            if slot != m.NOTHING and self._is_used(slot):
+                self._read_for_slot(self._channels[channel], slot, packet)
+            else:
+                self.receiver.read(self._channels[channel], [packet])
+
+    def _read_for_slot(self, channel: Channel, slot: int, packet: bytes) -> None:
+        ident, waiting = packet[:2], self._waiting(slot)
+        if ident in channel.pending:
+            # A retransmission has the same id by chance: it is more likely the one that is meant.
+            self.receiver.read(channel, [packet])
+            return
+        channel.pending[ident] = waiting
+        self.in_flight += 1
+        self.receiver.read(channel, [packet])
+        if channel.pending.get(ident) is waiting:
+            # The packet was no reply to it.
+            del channel.pending[ident]
+            self.in_flight -= 1
+        else:
+            self._release(slot)
+
+    def _note_expired(self) -> None:
+        """Let the reference engine ask again what was not answered in time."""
+        expired, now = self._memory.rows(m.EXPIRED), self.now()
+        for slot in expired[: self._words[m.N_EXPIRED]]:
+            if not self._is_used(slot):
+                continue
+            channel, ident = self._place(slot)
+            waiting = self._waiting(slot)
+            self._release(slot)
+            self.in_flight += 1
+            if ident in channel.pending:
+                asked, sent_at, question = waiting
+                assert isinstance(question, Question)
+                again = self.pending_queries.resume(question, channel, asked, sent_at)
+                channel.peer.window.note_missing(sent_at, now, channel.peer.in_flight)
+                self.pending_queries.miss(again, now)
+            else:
+                channel.pending[ident] = waiting
+                self.receiver.miss(channel, ident, now)
+
+    def _start_deferred(self) -> None:
+        """Let the reference engine ask what the loop cannot encode, or no socket accepts."""
+        rows = self._memory.rows(m.DEFERRED)
+        for number in range(self._words[m.N_DEFERRED]):
+            begin, end, tag, kind = rows[
+                number * m.DEFERRED_WORDS : (number + 1) * m.DEFERRED_WORDS
+            ]
+            name = self._memory.text_part(begin, end)
+            self._start(Question(name, self._types[kind], tag))
+        if self._words[m.SEND_ERROR]:
+            self._start_block()
+
+    def _start_block(self) -> None:
+        """Let the reference engine ask what is left of the present block."""
+        words = self._words
+        if words[m.TEXT_AT] >= words[m.TEXT_END]:
+            return
+        names = self._memory.text_part(words[m.TEXT_AT], words[m.TEXT_END]).split("\n")
+        pairs = list(product(names, self._types))[words[m.TYPE_AT] :]
+        tags = count(words[m.NEXT_TAG])
+        self.ask_singly([Question(name, rrtype, next(tags)) for name, rrtype in pairs])
+        words[m.NEXT_TAG] += len(pairs)
+        words[m.TYPE_AT], words[m.TEXT_AT] = 0, words[m.TEXT_END]
+
+    def _start(self, question: Question) -> None:
+        self.in_flight += 1
+        self.sender.start(question)
+
+    def _used_slots(self) -> list[int]:
+        return [slot for slot in range(self._words[m.N_SLOTS]) if self._is_used(slot)]
+
+    def _row(self, slot: int) -> memoryview:
+        return self._memory.rows(m.SLOTS)[slot * m.SLOT_WORDS : (slot + 1) * m.SLOT_WORDS]
+
+    def _is_used(self, slot: int) -> bool:
+        row = self._row(slot)
+        return self._table[row[m.Q_CHANNEL] * m.IDENTS + row[m.Q_IDENT]] == slot
+
+    def _place(self, slot: int) -> tuple[Channel, bytes]:
+        row = self._row(slot)
+        return self._channels[row[m.Q_CHANNEL]], row[m.Q_IDENT].to_bytes(2, "big")
+
+    def _asked(self, slot: int) -> bytes:
+        start = slot * m.QUESTION_CELL
+        questions = self._memory.octets(m.QUESTIONS)
+        return bytes(questions[start : start + self._row(slot)[m.Q_LENGTH]])
+
+    def _question(self, slot: int) -> Question:
+        row = self._row(slot)
+        return Question(_name_of(self._asked(slot)), self._types[row[m.Q_TYPE]], row[m.Q_TAG])
+
+    def _waiting(self, slot: int) -> Waiting:
+        """What waits in this slot, in the form of a channel's pending queries."""
+        return self._asked(slot), self._row(slot)[m.Q_SENT_AT] / _US, self._question(slot)
+
+    def _release(self, slot: int) -> None:
+        """Free a slot and its id, as the loop does."""
+        row, words = self._row(slot), self._words
+        channel = row[m.Q_CHANNEL]
+        self._table[channel * m.IDENTS + row[m.Q_IDENT]] = m.NOTHING
+        self._memory.rows(m.DEADLINES)[slot] = m.NEVER
+        self._memory.rows(m.FREE)[words[m.N_FREE]] = slot
+        words[m.N_FREE] += 1
+        words[m.IN_FLIGHT] -= 1
+        peer = self._channels[channel].peer
+        server = self._peers.index(peer)
+        self._set_server(server, m.S_IN_FLIGHT, self._of_server(server, m.S_IN_FLIGHT) - 1)
+        peer.compiled_in_flight -= 1
+
+
+def _name_of(asked: bytes) -> str:
+    """The plain name in a question section."""
+    labels, at = [], 0
+    while length := asked[at]:
+        labels.append(asked[at + 1 : at + 1 + length].decode().lower())
+        at += length + 1
+    return ".".join(labels)
