@@ -1,0 +1,181 @@
+"""Proves that the compiled loop misreads no reply: spoiled ones held against both other readers.
+
+Each packet is sent to the loop over a socket as the reply to its own question, twice, with other
+octets behind it in memory. A line that the loop writes has to be the one that the reference engine
+writes, octet for octet, and its records those that dnspython reads.
+"""
+
+import argparse
+import random
+import socket
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import dns.exception
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from benchmarks.dns import oracle
+from benchmarks.dns.figures import machine
+from benchmarks.dns.packets import Packet, Planner, corrupt
+from core.statuses import DnsStatus
+from crawlers.compiled import layout as m
+from crawlers.compiled.loading import load_step
+from crawlers.compiled.memory import Memory
+from crawlers.dns import cname
+from crawlers.dns.message import TYPE_NAMES, Malformed
+from crawlers.dns.message_reader import Reply, read_reply
+from crawlers.dns.name_codec import plain_name
+from crawlers.engine.config import Question, Result
+from crawlers.files.jsonl import LineWriter
+
+ACCEPTED, LEFT = "lines of the compiled loop", "left to the reference engine"
+REFUSED = "lines of replies that dnspython refuses as a whole"
+_LABEL = "127.0.0.1:53"
+_FAMILY, _COPIES = 6, 5
+# What stands behind a packet in its cell, in turn.
+_REST = (b"\0", b"\xc0", b"\x01")
+
+
+class OneReply:
+    """The compiled loop with one slot, and a socket that sends it replies."""
+
+    def __init__(self) -> None:
+        step = load_step(lambda: None)
+        if step is None:
+            raise RuntimeError("this machine cannot have the compiled loop")
+        self._step = step
+        self._memory = memory = Memory(1, 1, 1)
+        self._here, self._there = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "12")
+        self._here.bind(("127.0.0.1", 0))
+        self._there.bind(("127.0.0.1", 0))
+        self._here.connect(self._there.getsockname())
+        self._there.connect(self._here.getsockname())
+        memory.words[m.N_SERVERS] = memory.words[m.N_CHANNELS] = 1
+        memory.rows(m.CHANNELS)[m.C_FD] = self._here.fileno()
+        memory.rows(m.POLLED)[0] = self._here.fileno() | 1 << 32
+        text = f'],"resolver":"{_LABEL}","protocol":"udp","attempts":1,"rtt_ms":'.encode()
+        memory.octets(m.SERVER_TEXTS)[: len(text)] = text
+        memory.rows(m.SERVERS)[m.S_TEXT_LENGTH] = len(text)
+
+    def close(self) -> None:
+        self._here.close()
+        self._there.close()
+
+    def read(self, packet: bytes, asked: bytes, rrtype: str, code: int, rest: bytes) -> bytes:
+        """The line that the loop writes for a packet, or nothing where it leaves it."""
+        memory, words = self._memory, self._memory.words
+        memory.set_types([(rrtype, code)])
+        ident = packet[0] << 8 | packet[1]
+        row = memory.rows(m.SLOTS)
+        row[m.Q_IDENT], row[m.Q_LENGTH], row[m.Q_TYPE], row[m.Q_CHANNEL] = ident, len(asked), 0, 0
+        memory.octets(m.QUESTIONS)[: len(asked)] = asked
+        memory.octets(m.RECEIVE_CELLS)[: m.RECEIVE_CELL] = rest * m.RECEIVE_CELL
+        table = memory.idents()
+        table[ident] = 0
+        for counter in (m.OUT_AT, m.N_UNUSUAL, m.STEP_UNTIL, m.N_FREE):
+            words[counter] = 0
+        words[m.IN_FLIGHT], words[m.WAIT_UNTIL] = 1, m.NEVER
+        self._there.send(packet)
+        if self._step(memory.address) != 1:
+            raise RuntimeError("a packet was lost")
+        table[ident] = m.NOTHING
+        return bytes(memory.octets(m.OUT)[: words[m.OUT_AT]])
+
+
+class Comparison:
+    """Counts of one seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._chance = random.Random(seed)
+        self.counts: Counter[str] = Counter()
+        self.faults: list[tuple[str, bytes]] = []
+        self._loop = OneReply()
+
+    def run(self, packets: int) -> None:
+        """Compare so many packets."""
+        planner = Planner(self._chance)
+        while self.counts[ACCEPTED] + self.counts[LEFT] < packets:
+            for packet in planner.family(_FAMILY):
+                for data in self._copies(packet):
+                    self.compare(data, packet.question_end)
+        self._loop.close()
+
+    def _copies(self, packet: Packet) -> Iterator[bytes]:
+        yield packet.data
+        for _ in range(_COPIES):
+            yield corrupt(self._chance, packet, floor=packet.question_end)
+
+    def compare(self, packet: bytes, end: int) -> None:
+        """One packet in all ways, if a list of names can hold its question."""
+        name, asked = plain_name(packet, 12), packet[12:end]
+        rrtype = TYPE_NAMES.get(packet[end - 4] << 8 | packet[end - 3], "")
+        if not name or not 0 < len(rrtype) < m.TYPE_TEXT or len(packet) > m.RECEIVE_CELL:
+            return
+        code = packet[end - 4] << 8 | packet[end - 3]
+        lines = [_without_times(self._loop.read(packet, asked, rrtype, code, r)) for r in _REST]
+        if any(line != lines[0] for line in lines):
+            self.faults.append(("octets behind the packet", packet))
+        self.counts[ACCEPTED if lines[0] else LEFT] += 1
+        if not lines[0]:
+            return
+        try:
+            reply = read_reply(packet, end)
+        except Malformed:
+            self.faults.append(("accepted, but malformed", packet))
+            return
+        expected = _result(Question(name, rrtype), reply)
+        if expected is None or lines[0] != _without_times(LineWriter().write([expected]).encode()):
+            self.faults.append(("another line", packet))
+            return
+        try:
+            whole = read_reply(packet, end, additionals=True)
+            found = oracle.differences(whole, oracle.read_message(packet))
+        except (Malformed, dns.exception.DNSException):
+            # It reads the additional section, too, which no line holds.
+            self.counts[REFUSED] += 1
+            return
+        if found:
+            self.faults.append((f"dnspython: {found[0]}", packet))
+
+
+def _without_times(line: bytes) -> bytes:
+    return line.partition(b',"rtt_ms"')[0]
+
+
+def _result(question: Question, reply: Reply) -> Result | None:
+    """What the reference engine makes of a reply that ends its question, or nothing."""
+    if reply.truncated or reply.rcode not in (0, 3):
+        return None
+    status = DnsStatus.NXDOMAIN if reply.rcode else DnsStatus.NODATA
+    records: tuple = ()
+    if reply.answers:
+        chain = cname.follow(question.name, question.type, reply.answers)
+        if not chain.complete:
+            return None
+        status, records = DnsStatus.NOERROR, chain.records
+    return Result(question, status, records, reply.authorities, _LABEL, rtt_ms=0.0, at=0.0)
+
+
+def main() -> int:
+    """Run, print the counts; 1 where a reply was misread."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--packets", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    comparison = Comparison(options.seed)
+    comparison.run(options.packets)
+    print(machine())
+    for kind, n in comparison.counts.items():
+        print(f"{n:,} {kind}")
+    for kind, n in Counter(kind for kind, _ in comparison.faults).items():
+        print(f"FAULT {kind}: {n:,}", file=sys.stderr)
+    for kind, packet in comparison.faults[:5]:
+        print(kind, packet.hex(), file=sys.stderr)
+    return int(bool(comparison.faults))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
