@@ -16,6 +16,7 @@ PAGES = (
     "/surveys/",
     "/surveys/new/",
     "/about/",
+    "/glossary/",
     "/components/",
     "/s/{atlas}/",
     "/s/{atlas}/reports/providers/",

@@ -15,7 +15,6 @@ from webapp.pages.surveys import (
     traffic,
     views,
 )
-from webapp.pages.ui import about
 
 urlpatterns = [
     path("", include("webapp.pages.front.urls")),
@@ -57,6 +56,4 @@ urlpatterns = [
     path("", include("webapp.pages.schedules.urls")),
     path("", include("webapp.pages.simulations.urls")),
     path("vantage-points/", include("webapp.pages.vantages.urls")),
-    path("about/", about.about, name="about"),
-    path("components/", about.components, name="components"),
 ]

@@ -1,4 +1,4 @@
-"""The header's search: domains of the survey, its regions and reports, and methods."""
+"""The header's search: domains of the survey, its regions and reports, methods and terms."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from core.report_tables import SPECS
 from webapp.pages.ui import formatting
+from webapp.pages.ui.glossary import read_terms
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_OF_TABLE
 from webapp.store.surveys import evidence, selectors
 
@@ -38,7 +39,8 @@ def search(request: HttpRequest) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:255]
     listed = f"{reverse('domains', args=[survey.slug])}?{urlencode({'q': text})}"
     regions, reports = _find_regions(survey.slug, text), _find_reports(survey.slug, text)
-    if not regions and not reports:
+    terms = _find_terms(text)
+    if not regions and not reports and not terms:
         return redirect(listed)
     found = evidence.domains(survey.slug, text)
     context: dict[str, Any] = {
@@ -48,7 +50,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "domains": found["rows"][:MAX_HITS],
         "total": found["total"],
         "listed": listed,
-        "groups": [("Regions", regions), ("Reports and methods", reports)],
+        "groups": [("Regions", regions), ("Reports and methods", reports), ("Glossary", terms)],
     }
     return render(request, "front/search.html", context)
 
@@ -81,6 +83,13 @@ def _find_reports(slug: str, text: str) -> list[Hit]:
             href = f"{reverse('report', args=[slug, page.slug])}#{spec.id}"
             hits[href] = Hit(spec.title, href, f"{page.title}; with its method")
     return list(hits.values())[:MAX_HITS]
+
+
+def _find_terms(text: str) -> list[Hit]:
+    """Terms of the glossary by title."""
+    address = reverse("glossary")
+    found = [term for term in read_terms().values() if _holds(text, term.title, term.id)]
+    return [Hit(term.title, f"{address}#{term.id}", term.definition) for term in found[:MAX_HITS]]
 
 
 def _holds(text: str, *values: str) -> bool:

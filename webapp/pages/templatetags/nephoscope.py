@@ -13,6 +13,7 @@ from django.utils.html import conditional_escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from webapp.pages.ui import formatting
+from webapp.pages.ui.glossary import read_terms
 from webapp.pages.ui.headings import LABELS
 from webapp.pages.ui.html_rows import name_html, percent, rows_html, tag_html
 from webapp.pages.ui.table_page import Row
@@ -90,6 +91,19 @@ def proof_link(
         "mono" if kind in ("region", "zone") else "",
         text,
         name,
+    )
+
+
+@register.simple_tag
+def term(key: str, text: str = "") -> SafeString:
+    """A term that leads to its entry of the glossary; its definition is shown on hover.
+
+    ``text`` replaces the title. Raises ``KeyError`` for a term that the glossary does not have.
+    """
+    found = read_terms()[key]
+    return format_html(
+        '<a class="term" href="{}#{}" title="{}">{}</a>',
+        *(reverse("glossary"), key, found.definition, text or found.title),
     )
 
 

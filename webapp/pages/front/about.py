@@ -1,4 +1,4 @@
-"""Pages about the product itself: methods, and every component of the interface."""
+"""Pages about the product itself: methods, glossary, and every component of the interface."""
 
 from datetime import UTC, datetime
 
@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 
 from core.providers import PROVIDERS
 from core.report_tables import SPECS
+from webapp.pages.ui.glossary import group_terms, read_terms
 from webapp.pages.ui.report_families import FAMILY_OF_TABLE
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
 from webapp.store.ranges import documents
@@ -83,6 +84,13 @@ def about(request: HttpRequest) -> HttpResponse:
         "tables": documents.tables_with_age(timezone.now().date()),
     }
     return render(request, "about/about.html", context)
+
+
+@require_GET
+def glossary(request: HttpRequest) -> HttpResponse:
+    """Every term of the pages with its definition."""
+    context = {"section": "about", "groups": group_terms(), "n_terms": len(read_terms())}
+    return render(request, "about/glossary.html", context)
 
 
 @require_GET
