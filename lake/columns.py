@@ -57,13 +57,32 @@ def ipv6_column(sections: Sequence[Section]) -> pa.ListArray:
 
 def addresses_of(answers: pa.ChunkedArray) -> pa.ListArray:
     """Addresses of each row of a column of answers as text, in the order of the answer."""
+    return pa.ListArray.from_arrays(*_data_of(answers, "A", "AAAA"))
+
+
+def ipv4_of(answers: pa.ChunkedArray) -> pa.ListArray:
+    """IPv4 addresses of each row of a column of answers as numbers, in the order of the answer."""
+    offsets, texts = _data_of(answers, "A")
+    octets = pc.split_pattern(texts, ".").flatten().cast(pa.uint32()).to_numpy()
+    numbers = octets.reshape(-1, 4) @ np.array([1 << 24, 1 << 16, 1 << 8, 1], np.uint32)
+    return pa.ListArray.from_arrays(offsets, pa.array(numbers, pa.uint32()))
+
+
+def ipv6_of(answers: pa.ChunkedArray) -> pa.ListArray:
+    """IPv6 addresses of each row of a column of answers as 16 bytes, in the order of the answer."""
+    offsets, texts = _data_of(answers, "AAAA")
+    packed = [inet_pton(AF_INET6, text) for text in texts.to_pylist()]
+    return pa.ListArray.from_arrays(offsets, pa.array(packed, pa.binary()))
+
+
+def _data_of(answers: pa.ChunkedArray, *types: str) -> tuple[pa.Array, pa.Array]:
+    """Offsets by row, and data, of the records that have one of these types."""
     rows = answers.combine_chunks()
     records = rows.flatten()
-    is_address = pc.is_in(records.field("type"), pa.array(["A", "AAAA"]))
-    counts = np.cumsum(np.append(0, is_address.to_numpy(zero_copy_only=False)), dtype=np.int32)
+    is_wanted = pc.is_in(records.field("type"), pa.array(types))
+    counts = np.cumsum(np.append(0, is_wanted.to_numpy(zero_copy_only=False)), dtype=np.int32)
     ends = rows.offsets.to_numpy()
-    offsets = pa.array(counts[ends - ends[0]])
-    return pa.ListArray.from_arrays(offsets, records.field("data").filter(is_address))
+    return pa.array(counts[ends - ends[0]]), records.field("data").filter(is_wanted)
 
 
 def _offsets(lists: Iterable[list[bytes]]) -> pa.Array:

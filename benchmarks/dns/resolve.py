@@ -133,6 +133,7 @@ def _choose_peers(options: argparse.Namespace, folder: Path) -> list[Peer]:
         chosen += [
             peers.zdns(found, threads, names) for threads in ((100,) if quick else (32, 100))
         ]
+    chosen.append(peers.python_client(sys.executable, "loop", len(Workload().truth)))
     chosen.append(peers.python_client(sys.executable, "dnspython", 2_000 if quick else 10_000))
     if options.aiodns:
         chosen.append(peers.python_client(options.aiodns, "aiodns", 5_000 if quick else 20_000))

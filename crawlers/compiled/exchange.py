@@ -27,11 +27,13 @@ from crawlers.compiled.layout import (
     LAST_LENGTH,
     LAST_QUESTION,
     LONGEST_LINE,
+    MOST_RESULTS,
     MOST_UNUSUAL,
     N_CHANNELS,
     N_DEFERRED,
     N_EXPIRED,
     N_FREE,
+    N_RESULTS,
     N_SLOTS,
     N_UNUSUAL,
     NAP,
@@ -47,12 +49,17 @@ from crawlers.compiled.layout import (
     Q_IDENT,
     Q_LENGTH,
     Q_SENT_AT,
+    Q_TAG,
     Q_TYPE,
     QUESTION_CELL,
     QUESTIONS,
+    R_AT,
+    R_TAG,
     RECEIVE_CELL,
     RECEIVE_CELLS,
     RECEIVE_HEADERS,
+    RESULT_WORDS,
+    RESULTS,
     S_ANSWERED,
     S_IN_FLIGHT,
     S_RTT,
@@ -163,6 +170,9 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
     server = view_rows(words[SERVERS], SERVER_WORDS)[number]
     rtt, text = words[NOW] - row[Q_SENT_AT], view_cells(words[SERVER_TEXTS], SERVER_TEXT)[number]
     words[OUT_AT] = write_end(out, put, text, server[S_TEXT_LENGTH], rtt, words[EPOCH] + words[NOW])
+    result = view_rows(words[RESULTS], RESULT_WORDS)[words[N_RESULTS]]
+    result[R_TAG], result[R_AT] = row[Q_TAG], words[EPOCH] + words[NOW]
+    words[N_RESULTS] += 1
     words[NOERROR + status] += 1
     server[S_ANSWERED] += 1
     server[S_RTT] = rtt
@@ -208,7 +218,11 @@ def read_batch(words: Any, channel: Any, n: Any) -> Any:
 @compile_bare
 def has_capacity(words: Any) -> Any:
     """Whether the results of one more batch can be kept."""
-    return words[OUT_AT] + _BATCH_LINES <= OUT_OCTETS and words[N_UNUSUAL] + BATCH <= MOST_UNUSUAL
+    return (
+        words[OUT_AT] + _BATCH_LINES <= OUT_OCTETS
+        and words[N_RESULTS] + BATCH <= MOST_RESULTS
+        and words[N_UNUSUAL] + BATCH <= MOST_UNUSUAL
+    )
 
 
 @compile_bare

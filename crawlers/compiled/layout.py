@@ -30,6 +30,7 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     N_EXPIRED,
     N_DEFERRED,
     N_UNUSUAL,
+    N_RESULTS,  # lines in OUT
     SENT,  # queries sent in this step
     SEND_ERROR,  # errno of a socket that refuses to send, 0 for none
     NOERROR,  # replies by status in this step
@@ -38,7 +39,7 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     EPOCH,  # added to a time it gives microseconds since 1970
     NAP,  # microseconds to wait before reading while many replies are under way
     LAST_LENGTH,  # of the question that was answered last, in octets
-) = range(32)
+) = range(33)
 
 # Words: addresses of regions.
 (
@@ -62,6 +63,7 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     SEND_CELLS,
     RANDOM,
     OUT,
+    RESULTS,
     SERVER_TEXTS,
     TYPES,
     TYPE_TEXTS,
@@ -69,7 +71,7 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     CHAIN,  # rows of start and end of the names of one chain of aliases
     LAST_QUESTION,
     TEXT,
-) = range(40, 67)
+) = range(40, 68)
 N_WORDS = 72
 
 # Columns of a server's row.
@@ -103,6 +105,10 @@ SLOT_WORDS = 8
 # Columns of a question that cannot be encoded here: from TEXT, its number, its type.
 D_BEGIN, D_END, D_TAG, D_TYPE = range(4)
 DEFERRED_WORDS = 4
+# Columns of a line in OUT: number of its question, microseconds since 1970.
+R_TAG, R_AT = range(2)
+RESULT_WORDS = 2
+MOST_RESULTS = 1 << 15
 # Columns of a packet that is read by the reference engine.
 U_CHANNEL, U_SLOT, U_SIZE = range(3)
 UNUSUAL_WORDS = 4

@@ -41,7 +41,11 @@ def load_step(announce: Callable[[], None] | None) -> Step | None:
 
 def main() -> None:
     """Compile the loop where it is not compiled yet: part of the set-up."""
-    load_step(lambda: sys.stderr.write("· compiling the loop of the bulk resolver\n"))
+    load_step(_announce)
+
+
+def _announce() -> None:
+    sys.stderr.write("· compiling the loop of the bulk resolver\n")
 
 
 def is_possible() -> bool:

@@ -38,6 +38,7 @@ class Memory:
             m.SEND_CELLS: m.BATCH * m.SEND_CELL,
             m.RANDOM: m.RANDOM_OCTETS,
             m.OUT: m.OUT_OCTETS,
+            m.RESULTS: m.MOST_RESULTS * m.RESULT_WORDS * _WORD,
             m.SERVER_TEXTS: servers * m.SERVER_TEXT,
             m.TYPES: 16 * _WORD,
             m.TYPE_TEXTS: 16 * m.TYPE_TEXT,

@@ -16,7 +16,7 @@ from core.statuses import DnsStatus
 from crawlers.compiled import layout as m
 from crawlers.compiled.memory import Memory
 from crawlers.dns.message import TYPE_CODES
-from crawlers.engine.config import EngineConfig, Question, Result
+from crawlers.engine.config import NO_LINES, EngineConfig, Lines, Question, Result
 from crawlers.engine.query_run import Run
 from crawlers.engine.sockets import Channel, Peer, Waiting
 
@@ -58,8 +58,7 @@ class CompiledRun(Run):
     ) -> None:
         engine.end_runs()
         super().__init__(engine)
-        self._lines = b""
-        self._n_lines = 0
+        self._lines = NO_LINES
         self._types = tuple(types)
         self._blocks = blocks
         self._step = step
@@ -71,7 +70,8 @@ class CompiledRun(Run):
         self._servers = self._memory.rows(m.SERVERS)
         self._table = self._memory.idents()
         self._counters = (
-            *(m.OUT_AT, m.N_EXPIRED, m.N_DEFERRED, m.N_UNUSUAL, m.SENT, m.SEND_ERROR),
+            *(m.OUT_AT, m.N_EXPIRED, m.N_DEFERRED, m.N_UNUSUAL, m.N_RESULTS, m.SENT),
+            m.SEND_ERROR,
             *(counter for counter, _ in _STATUSES),
         )
         self._set_constants({id(c): number for number, c in connected}, nap_us)
@@ -80,11 +80,10 @@ class CompiledRun(Run):
         self._singles: deque[Question] = deque()
         self._load_names()
 
-    def pop_lines(self) -> tuple[bytes, int]:
-        """JSON lines of the last step, and their number."""
-        lines, n = self._lines, self._n_lines
-        self._lines, self._n_lines = b"", 0
-        return lines, n
+    def pop_lines(self) -> Lines:
+        """The results of the last step that the loop has written."""
+        lines, self._lines = self._lines, NO_LINES
+        return lines
 
     def ask_singly(self, questions: Iterable[Question]) -> None:
         """Add questions that the reference engine asks."""
@@ -106,7 +105,7 @@ class CompiledRun(Run):
         """Whether every question was answered and every result taken."""
         return (
             not self._has_names
-            and not (self._words[m.IN_FLIGHT] or self._n_lines)
+            and not (self._words[m.IN_FLIGHT] or self._lines.text)
             and super().is_over
         )
 
@@ -219,8 +218,11 @@ class CompiledRun(Run):
     def _note_step(self, permits: list[int]) -> None:
         """Bring windows, round trips, limits and counters up to date with what came."""
         words, stats, now = self._words, self.engine.stats, self.now()
-        self._lines += bytes(self._memory.octets(m.OUT)[: words[m.OUT_AT]])
-        self._n_lines += sum(words[counter] for counter, _ in _STATUSES)
+        n_words = words[m.N_RESULTS] * m.RESULT_WORDS
+        self._lines = Lines(
+            bytes(self._memory.octets(m.OUT)[: words[m.OUT_AT]]),
+            self._memory.rows(m.RESULTS)[:n_words].tobytes(),
+        )
         for counter, status in _STATUSES:
             if words[counter]:
                 stats.count(status, words[counter])

@@ -55,6 +55,23 @@ class Result(NamedTuple):
         return Answer(self.question.name, self.question.type, *self[1:7], rtt_ms, self.at)
 
 
+class Lines(NamedTuple):
+    """Results as JSON lines; ``numbers`` holds two 64-bit integers for each.
+
+    These are the tag of its question and microseconds since the epoch (UTC).
+    """
+
+    text: bytes
+    numbers: bytes
+
+    @property
+    def n_lines(self) -> int:
+        return len(self.numbers) // 16
+
+
+NO_LINES = Lines(b"", b"")
+
+
 @dataclass(frozen=True, slots=True)
 class OutageLimit:
     """How long an engine waits for its own servers while none of them answers anything.

@@ -13,8 +13,8 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from core.files import replace_file
-from crawlers.engine.config import Result
-from crawlers.files.columns import SCHEMA, tabulate
+from crawlers.engine.config import Lines, Result
+from crawlers.files.columns import SCHEMA, tabulate, tabulate_lines
 
 _ROWS_PER_GROUP = 1 << 15
 _ROWS_PER_PART = 1 << 20
@@ -30,7 +30,11 @@ class ParquetSink:
         self._parts: int = mark["parts"]
         self._is_sorted: bool = mark["is_sorted"]
         self._last_id: int = mark["last_id"]
-        self._waiting: list[Result] = []
+        # What is not written yet: results, lines, and both as tables.
+        self._results: list[Result] = []
+        self._lines: list[Lines] = []
+        self._n_lines = 0
+        self._tables: list[pa.Table] = []
         self._rows = 0
         self._writer: pq.ParquetWriter | None = None
         for part in self._all_parts():
@@ -38,15 +42,32 @@ class ParquetSink:
                 part.unlink()
 
     def write(self, results: Sequence[Result]) -> None:
-        self._waiting += results
-        if len(self._waiting) >= 2 * _ROWS_PER_GROUP:
-            # The later half waits, so that answers that come a little late find their place.
-            self._waiting.sort(key=lambda result: result[0][2])
-            self._write_group(self._waiting[:_ROWS_PER_GROUP])
-            del self._waiting[:_ROWS_PER_GROUP]
+        self._results += results
+        self._write_if_full()
 
-    def write_lines(self, lines: bytes) -> None:
-        raise NotImplementedError("columns are made of results")
+    def write_lines(self, lines: Lines) -> None:
+        self._lines.append(lines)
+        self._n_lines += lines.n_lines
+        self._write_if_full()
+
+    def _write_if_full(self) -> None:
+        rows = len(self._results) + self._n_lines + sum(map(len, self._tables))
+        if rows >= 2 * _ROWS_PER_GROUP:
+            # The later half waits, so that answers that come a little late find their place.
+            table = self._waiting()
+            self._write_group(table[:_ROWS_PER_GROUP])
+            self._tables = [table[_ROWS_PER_GROUP:]]
+
+    def _waiting(self) -> pa.Table:
+        """All that is not written yet, in the order of the list."""
+        tables, self._tables = self._tables, []
+        if self._results:
+            tables.append(tabulate(self._results, self._types_per_name))
+        if self._lines:
+            text, numbers = (b"".join(part) for part in zip(*self._lines, strict=True))
+            tables.append(tabulate_lines(Lines(text, numbers), self._types_per_name))
+        self._results, self._lines, self._n_lines = [], [], 0
+        return _sort(pa.concat_tables(tables or [SCHEMA.empty_table()]))
 
     def is_due(self, now: float) -> bool:
         return self._rows >= _ROWS_PER_PART
@@ -66,31 +87,26 @@ class ParquetSink:
         for part in parts:
             part.unlink()
 
-    def _write_group(self, results: Sequence[Result]) -> None:
-        table = tabulate(results, self._types_per_name)
+    def _write_group(self, table: pa.Table) -> None:
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._part(self._parts), SCHEMA, compression="zstd")
         self._writer.write_table(table)
-        self._rows += len(results)
+        self._rows += len(table)
         first, last = table["name_id"][0].as_py(), table["name_id"][-1].as_py()
         self._is_sorted &= first >= self._last_id
         self._last_id = max(self._last_id, last)
 
     def _close_part(self) -> None:
-        if self._waiting or not self._parts and self._writer is None:
-            self._write_rest()
+        rest = self._waiting()
+        if len(rest):
+            self._write_group(rest)
+        elif not self._parts and self._writer is None:
+            self._writer = pq.ParquetWriter(self._part(self._parts), SCHEMA, compression="zstd")
         if self._writer is not None:
             self._writer.close()
             self._writer = None
             self._parts += 1
             self._rows = 0
-
-    def _write_rest(self) -> None:
-        if self._waiting:
-            self._write_group(self._waiting)
-            self._waiting = []
-        else:
-            self._writer = pq.ParquetWriter(self._part(self._parts), SCHEMA, compression="zstd")
 
     def _part(self, number: int) -> Path:
         return self._path.with_name(f".{self._path.name}.{number:06d}.part")
@@ -110,4 +126,8 @@ def _merge(parts: Sequence[Path], path: Path, last_id: int, types_per_name: int)
         for first in range(0, last_id + 1, names_per_group):
             number = pa.compute.field("name_id")
             rows = source.to_table(filter=(number >= first) & (number < first + names_per_group))
-            writer.write_table(rows.sort_by([("name_id", "ascending"), ("type", "ascending")]))
+            writer.write_table(_sort(rows))
+
+
+def _sort(rows: pa.Table) -> pa.Table:
+    return rows.sort_by([("name_id", "ascending"), ("type", "ascending")])

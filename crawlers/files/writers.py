@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from core.errors import Unavailable
-from crawlers.engine.config import Result
+from crawlers.engine.config import Lines, Result
 from crawlers.files.jsonl import LineWriter
 
 _BUFFER_OCTETS = 1 << 20
@@ -23,8 +23,8 @@ class Sink(Protocol):
     def write(self, results: Sequence[Result]) -> None:
         """Take results in."""
 
-    def write_lines(self, lines: bytes) -> None:
-        """Take results in that are JSON lines already; only sinks of lines are given any."""
+    def write_lines(self, lines: Lines) -> None:
+        """Take results in that are JSON lines already."""
 
     def is_due(self, now: float) -> bool:
         """Whether it is time for the next mark."""
@@ -60,8 +60,8 @@ class LineSink:
     def write(self, results: Sequence[Result]) -> None:
         self._handle.write(self._lines.write(results).encode())
 
-    def write_lines(self, lines: bytes) -> None:
-        self._handle.write(lines)
+    def write_lines(self, lines: Lines) -> None:
+        self._handle.write(lines.text)
 
     def is_due(self, now: float) -> bool:
         self._marked_at = self._marked_at or now

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, Protocol
 from core.errors import BadInput, Unavailable
 from crawlers.compiled.loading import load_step
 from crawlers.compiled.run import CompiledRun, Step, is_supported
-from crawlers.engine.config import EngineStats, Result
+from crawlers.engine.config import NO_LINES, EngineStats, Lines, Result
 from crawlers.engine.engine import Engine, Question
 from crawlers.engine.query_encoder import option_of_subnet
 from crawlers.files.name_list import NameList
@@ -70,8 +70,8 @@ class Resolver(Protocol):
     def step(self) -> list[Result]:
         """Results that came; an empty list does not mean the end."""
 
-    def pop_lines(self) -> tuple[bytes, int]:
-        """Further results that came, as JSON lines, and their number."""
+    def pop_lines(self) -> Lines:
+        """Further results that came, as JSON lines."""
 
     @property
     def next_tag(self) -> int:
@@ -94,8 +94,8 @@ class _ByResults:
     def next_tag(self) -> int:
         return self._names.next_tag
 
-    def pop_lines(self) -> tuple[bytes, int]:
-        return b"", 0
+    def pop_lines(self) -> Lines:
+        return NO_LINES
 
 
 class _Recursive(_ByResults):
@@ -137,7 +137,7 @@ class _Compiled:
         self._run.ask_singly(left)
         self.step = self._run.step
 
-    def pop_lines(self) -> tuple[bytes, int]:
+    def pop_lines(self) -> Lines:
         return self._run.pop_lines()
 
     @property
@@ -238,10 +238,10 @@ def _drive(job: ListJob, progress: Progress, sink: Sink, go_on: Callable[[Progre
     while not asker.is_over:
         results = asker.step()
         sink.write(results)
-        lines, n_lines = asker.pop_lines()
-        if lines:
+        lines = asker.pop_lines()
+        if lines.text:
             sink.write_lines(lines)
-        progress.done += len(results) + n_lines
+        progress.done += len(results) + lines.n_lines
         if not go_on(progress):
             keep.save(monotonic())
             return
@@ -341,7 +341,7 @@ def _questions(names: NameList, earlier: Checkpoint | None) -> Iterator[Question
 
 def _find_compiled(job: ListJob, engine: Engine, total: int | None) -> Step | None:
     """The compiled loop, where it does what is asked and its start is worth it."""
-    is_suitable = job.compiled and not job.is_parquet and not job.subnet
+    is_suitable = job.compiled and not job.subnet
     if not is_suitable or not is_supported(engine.config) or (total or _LARGE) < _SMALL:
         return None
     is_worth_compiling = (total or 0) >= _LARGE

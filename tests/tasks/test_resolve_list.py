@@ -1,7 +1,10 @@
 """A list of names on both cores: the same lines, each name once, however often it is stopped."""
 
 import json
+from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 
+import pyarrow.parquet as pq
 import pytest
 
 from tasks.resolution import resolve_command
@@ -9,7 +12,7 @@ from tasks.resolution.engine_factory import Resolving
 from tasks.resolution.resolve_command import ListJob, resolve_list
 from tests.crawlers.engine.responder import Responder, good
 
-TYPES = ("A", "MX")
+TYPES = ("A", "AAAA")
 
 
 def reply(query, name, protocol, count):
@@ -23,8 +26,8 @@ def reply(query, name, protocol, count):
         return [good(query, rcode=2)]
     if number % 7 == 4:
         return [good(query, (name, "CNAME", f"n{number - 4}.b.test."))]
-    if query.question[0].rdtype == 15:
-        return [good(query, (name, "MX", "10 mail.a.test."))]
+    if query.question[0].rdtype == 28:
+        return [good(query, (name, "AAAA", "2001:db8::1"))]
     return [good(query, (name, "A", "192.0.2.1"))]
 
 
@@ -69,6 +72,19 @@ def test_both_cores_write_the_same_lines(names, server, tmp_path):
         made[compiled] = rows_of(out)
     assert made[True] == made[False]
     assert {row["status"] for row in made[True]} == {"NOERROR", "NXDOMAIN", "SERVFAIL"}
+
+
+def test_both_cores_make_the_same_table(names, server, tmp_path):
+    made = {}
+    for compiled in (True, False):
+        out = tmp_path / f"{compiled}.parquet"
+        progress = run(names, server, out, compiled=compiled)
+        assert type(progress.asker).__name__ == ("_Compiled" if compiled else "_Recursive")
+        table = pq.read_table(out)
+        assert table["at"][0].as_py() > datetime.now(UTC) - timedelta(minutes=5)
+        made[compiled] = table.drop_columns(["rtt_ms", "at", "attempts"])
+    assert made[True].equals(made[False])
+    assert made[True]["ipv6"][1].as_py() == [ip_address("2001:db8::1").packed]
 
 
 def test_a_run_that_is_stopped_again_and_again_has_each_name_once(names, server, tmp_path):

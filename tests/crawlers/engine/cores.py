@@ -31,9 +31,9 @@ def ask_compiled(engine, questions):
     while not run.is_over:
         for result in run.step():
             yield result._replace(question=asked[result.question.tag])
-        lines, n = run.pop_lines()
-        rows = [json.loads(line) for line in lines.splitlines()]
-        assert len(rows) == n
+        lines = run.pop_lines()
+        rows = [json.loads(line) for line in lines.text.splitlines()]
+        assert len(rows) == lines.n_lines
         for row in rows:
             yield result_of(row, by_name[row["name"]])
 
