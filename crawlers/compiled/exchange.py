@@ -98,6 +98,8 @@ _HEADER, _LOWER_HALF = 12, 0xFFFFFFFF
 _US_PER_S, _NS_PER_US = 1_000_000, 1_000
 # Below this many queries in flight replies are read as they come.
 _FEW_IN_FLIGHT = 128
+# Deadlines are looked at together, since that means to look at all slots.
+_EXPIRY_US = 2_000
 # Octets that the lines of one batch of datagrams may take.
 _BATCH_LINES = BATCH * LONGEST_LINE
 
@@ -251,7 +253,7 @@ def receive_all(words: Any) -> Any:
 
 @compile_bare
 def expire(words: Any) -> Any:
-    """List the slots whose time is over, and find the next deadline."""
+    """List the slots whose time is over, and find the next deadline to look at."""
     deadlines, expired = view_words(words[DEADLINES]), view_words(words[EXPIRED])
     now, next_due, n = words[NOW], NEVER, words[N_EXPIRED]
     for slot in range(words[N_SLOTS]):
@@ -261,7 +263,8 @@ def expire(words: Any) -> Any:
             deadlines[slot] = NEVER
         elif deadlines[slot] < next_due:
             next_due = deadlines[slot]
-    words[N_EXPIRED], words[NEXT_DUE] = n, next_due
+    words[N_EXPIRED] = n
+    words[NEXT_DUE] = max(next_due, now + _EXPIRY_US)
 
 
 @compile_bare
