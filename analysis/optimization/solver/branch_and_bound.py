@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from analysis.optimization.solver.block_kernels import settle
 from analysis.optimization.solver.certificate import ProofLog
 from analysis.optimization.solver.lagrangian_bound import (
     MANY_POINTS,
@@ -19,6 +20,7 @@ from analysis.optimization.solver.lagrangian_bound import (
     Node,
     outside_of,
 )
+from analysis.optimization.solver.large_ascent import LargeAscent
 from analysis.optimization.solver.local_search import exchange, start
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import Dual, as_ints, explore
@@ -32,11 +34,14 @@ SEEDED_LENGTH = 0.5
 NODE_STEPS = 60
 NODE_LENGTH = 0.8
 # Steps on many points are expensive: fewer, longer ones close as many boxes.
-FEW_SEEDED_STEPS = 60
+FEW_SEEDED_STEPS_PER_REGION = 30
 FEW_NODE_STEPS = 30
-FEW_NODE_LENGTH = 1.6
+FEW_NODE_LENGTH = 0.8
 # Budget of a search, as a multiple of the free regions, before the box is divided instead.
 SEARCH_FACTOR = 20
+# In a problem of many points, boxes of more free regions have a smaller budget.
+LARGE_SEARCH_ROWS = 60
+LARGE_SEARCH_FACTOR = 3
 # Up to this many cells, exhaustive search from rough duals is faster than subgradient steps first.
 PLAIN_CELLS = 20_000_000
 # Branch on the region chosen with about this frequency.
@@ -135,7 +140,7 @@ class Tree:
             self._improve_bound(node, Effort(steps, length, self.until), root)
         if root:
             self.root = replace(node)
-        if node.closed or self._search(node, SEARCH_FACTOR * max(node.rows.size, 20)):
+        if node.closed or self._search_within_budget(node):
             self._close(node)
         else:
             self._divide(node)
@@ -147,14 +152,27 @@ class Tree:
             return (FEW_NODE_STEPS, FEW_NODE_LENGTH) if is_large else (NODE_STEPS, NODE_LENGTH)
         if self.seed is None:
             return ROOT_STEPS, ROOT_LENGTH
-        return FEW_SEEDED_STEPS if is_large else SEEDED_STEPS, SEEDED_LENGTH
+        few = FEW_SEEDED_STEPS_PER_REGION * self.problem.size
+        return few if is_large else SEEDED_STEPS, SEEDED_LENGTH
 
     def _improve_bound(self, node: Node, effort: Effort, root: bool) -> None:
-        Ascent(self.problem, node, self.proof_log, effort).run()
+        kind = LargeAscent if self.problem.points >= MANY_POINTS else Ascent
+        kind(self.problem, node, self.proof_log, effort).run()
         if root and self.problem.found and not node.closed:
             exchange(self.problem, list(self.problem.best))
         if self.bounder is not None and not node.closed:
             self.bounder.improve(node, self.until)
+
+    def _search_within_budget(self, node: Node) -> bool:
+        problem = self.problem
+        is_large = problem.points >= MANY_POINTS
+        is_wide = not node.inside or node.rows.size > LARGE_SEARCH_ROWS
+        factor = LARGE_SEARCH_FACTOR if is_large and is_wide else SEARCH_FACTOR
+        budget = factor * max(node.rows.size, 20)
+        # Points without an answer are excluded by set, so that none of them is settled before.
+        if is_large and not is_wide and node.rows.size and problem.field.lost < 0:
+            return self._search_open_points(node, budget)
+        return self._search(node, budget)
 
     def _search(self, node: Node, budget: int) -> bool:
         box = (as_ints(node.inside), node.rows)
@@ -162,6 +180,18 @@ class Tree:
         return bool(
             explore(problem.field, problem.rules, node.dual, box, problem.incumbents, budget)
         )
+
+    def _search_open_points(self, node: Node, budget: int) -> bool:
+        """Search a box without the points that no free region serves better than the fixed ones.
+
+        Their cost is the same for all sets of the box, and becomes the weight of a single point.
+        """
+        problem, field = self.problem, self.problem.field
+        box, dual = (as_ints(node.inside), node.rows), node.dual
+        values, weights, levels = settle(field.values, field.weights, dual.levels, box, field.shift)
+        small = field._replace(values=values, weights=weights, exact=values)
+        dual = dual._replace(levels=levels)
+        return bool(explore(small, problem.rules, dual, box, problem.incumbents, budget))
 
     def _divide(self, node: Node) -> None:
         frequency = np.zeros(0) if node.frequency is None else node.frequency[node.rows]

@@ -57,6 +57,15 @@ class Proof:
     robust: bool = False
 
 
+def in_original_order(multipliers: Multipliers, order: Ints | None) -> Multipliers:
+    """Return multipliers of rearranged points in the order of the samples."""
+    if order is None:
+        return multipliers
+    levels = np.empty_like(multipliers.levels)
+    levels[order] = multipliers.levels
+    return Multipliers(levels, multipliers.rates)
+
+
 @dataclass(eq=False)
 class ProofLog:
     """Boxes and multipliers recorded during the search."""

@@ -31,6 +31,11 @@ class ConstraintDuals:
         self.rates = self.best.copy()
         self._apply()
 
+    def resume(self, rates: Floats) -> None:
+        """Continue from other rates than the best."""
+        self.rates = rates
+        self._apply()
+
     def step(self, chosen: Ints, length: float) -> None:
         """Take a subgradient step: raise the rates of violated constraints, lower those of slack
         ones."""

@@ -104,6 +104,9 @@ class Ascent:
                 break
             if count % 8 == 7 and time.monotonic() > self.effort.until:
                 break
+        self._finish()
+
+    def _finish(self) -> None:
         self.node.frequency = self.frequency
         self.constraint_duals.restore()
         self.node.side = self.constraint_duals.rates

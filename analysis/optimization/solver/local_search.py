@@ -5,8 +5,8 @@ The interchange evaluates all pairs in one pass (Whitaker 1983; Resende and Wern
 
 import numpy as np
 
+from analysis.optimization.model.feasibility import find_allowed
 from analysis.optimization.solver.cost_kernels import Ints, gains, lower, swap_table
-from analysis.optimization.solver.feasibility import find_allowed
 from analysis.optimization.solver.problem import Problem
 from analysis.optimization.solver.search_kernels import as_ints, exchange_by_loss
 

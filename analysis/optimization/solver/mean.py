@@ -22,7 +22,7 @@ from analysis.optimization.solver.branch_and_bound import (
     Tree,
     sets_of,
 )
-from analysis.optimization.solver.certificate import Proof
+from analysis.optimization.solver.certificate import Proof, in_original_order
 from analysis.optimization.solver.lagrangian_bound import Node
 from analysis.optimization.solver.local_search import neighbours, start
 from analysis.optimization.solver.problem import Problem, field_of
@@ -130,7 +130,7 @@ def proof_of(problem: Problem, tree: Tree, outcome: Outcome) -> Proof:
         outcome.bound,
         tuple(problem.listed),
         tuple(tree.proof_log.boxes),
-        tuple(tree.proof_log.multipliers),
+        tuple(in_original_order(m, problem.order) for m in tree.proof_log.multipliers),
         None if problem.field.lost < 0 else problem.field.lost,
     )
 
@@ -139,7 +139,7 @@ def _extend(first: Problem, best: Solution, aim: Aim, seed: Node | None) -> Solu
     """Find the next best sets, and prove them if time allows."""
     cost, weight = first.cost(first.best), Fraction(1, int(first.field.weights.sum()))
     cutoff = cost + int(aim.within * cost) + 1 if aim.within else 0
-    more = Problem(first.field, first.limits, first.size, aim.places, cutoff)
+    more = Problem(first.field, first.limits, first.size, aim.places, cutoff, first.order)
     more.offer(first.best)
     for other in neighbours(first, first.best, 2 * aim.places):
         more.offer(other)

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from dataclasses import field as made
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import NO_ANSWER, Matrix
+from analysis.optimization.solver.block_kernels import Singles, block_lows, gather
 from analysis.optimization.solver.cost_kernels import Ints, two_nearest, weigh
 from analysis.optimization.solver.search_kernels import (
     Field,
@@ -41,6 +44,8 @@ class Problem:
     worst: int = made(init=False)
     guide: tuple[int, ...] = made(init=False)
     tried: set[tuple[int, ...]] = made(init=False, default_factory=set)
+    # The original index of each point, if points were rearranged.
+    order: Ints | None = None
 
     def __post_init__(self) -> None:
         self.worst = int(self.field.values.max())
@@ -82,6 +87,30 @@ class Problem:
         """Regions that may be chosen and need not be."""
         held = {*self.limits.inside, *self.limits.outside}
         return as_ints([j for j in range(self.field.values.shape[0]) if j not in held])
+
+    @cached_property
+    def single_weights(self) -> Singles:
+        """The weights in float32, for approximate steps."""
+        return self.field.weights.astype(np.float32)
+
+    @cached_property
+    def lows(self) -> NDArray[np.int32]:
+        """The least cost of each region in each block of points, (n_regions, n_blocks)."""
+        return block_lows(self.field.values)
+
+    def arrange(self) -> None:
+        """Sort points by their best and second-best chosen region, so that blocks are alike."""
+        nearest = np.argsort(self.field.values[list(self.best)], axis=0, kind="stable")[:2]
+        first, second, _ = self.nearest(self.best)
+        order = np.lexsort((first + second, nearest[-1], nearest[0])).astype(np.int64)
+        values = gather(self.field.values, order)
+        is_same = self.field.exact is self.field.values
+        exact = values if is_same else gather(self.field.exact, order)
+        weights = self.field.weights[order]
+        self.field = self.field._replace(values=values, weights=weights, exact=exact)
+        self.order = order if self.order is None else self.order[order]
+        self.__dict__.pop("lows", None)
+        self.__dict__.pop("single_weights", None)
 
     def shorten(self, cutoff: int) -> None:
         """Lower the cut-off of free places of the incumbents; 0 does nothing."""

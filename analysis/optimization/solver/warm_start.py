@@ -8,7 +8,8 @@ from analysis.optimization.model.costs import Costs, Ints
 from analysis.optimization.solver.branch_and_bound import ROOT_LENGTH, Tree
 from analysis.optimization.solver.certificate import ProofLog
 from analysis.optimization.solver.cost_kernels import gains
-from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node
+from analysis.optimization.solver.lagrangian_bound import Effort, Node
+from analysis.optimization.solver.large_ascent import LargeAscent
 from analysis.optimization.solver.local_search import exchange
 from analysis.optimization.solver.problem import Problem, field_of
 from analysis.optimization.solver.search_kernels import Dual
@@ -71,6 +72,7 @@ def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
     if not small.found or tree.root is None:
         return None
     problem.offer(small.best)
+    problem.arrange()
     dual = tree.root.dual
     first, second, _ = small.nearest(small.best)
     apart = np.maximum(second - first, 1)
@@ -90,7 +92,7 @@ def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
         tree.root.frequency,
     )
     if 0 < problem.size - len(node.inside) <= rows.size:
-        Ascent(problem, node, ProofLog(), Effort(SAMPLE_STEPS, ROOT_LENGTH, until)).run()
+        LargeAscent(problem, node, ProofLog(), Effort(SAMPLE_STEPS, ROOT_LENGTH, until)).run()
     return Node((), problem.free, node.dual, node.side, 0, node.frequency)
 
 

@@ -235,3 +235,62 @@ def test_sets_of_five_and_six_after_a_loss_equal_weighing_every_set():
             assert answer.proven, seed
             assert near(answer.value, every[0][0]), seed
             assert check(samples, answer, objective, asked) == [], seed
+
+
+def test_the_steps_of_large_problems_equal_weighing_every_set(monkeypatch):
+    # Rearranged points, approximate steps and groups of regions, on problems that are small.
+    where = "analysis.optimization.solver"
+    monkeypatch.setattr(f"{where}.mean.MANY_POINTS", 1)
+    monkeypatch.setattr(f"{where}.branch_and_bound.MANY_POINTS", 1)
+    monkeypatch.setattr(f"{where}.branch_and_bound.LARGE_SEARCH_FACTOR", 0)
+    monkeypatch.setattr(f"{where}.warm_start.SAMPLE", 5)
+    solved = [verify(seed, CLIMB) for seed in range(3200, 3350)]
+    assert sum(solved) > 40
+
+
+def points_in_two_groups():
+    """Give costs, weights and a generator; two far groups of clients let blocks be skipped."""
+    g = np.random.default_rng(5)
+    here = np.arange(1300) < 700
+    values = g.integers(1, 900, (9, 1300)).astype(np.int32)
+    values[:4, here] += 1000
+    values[4:, ~here] += 1000
+    return values, g.integers(1, 50, 1300), g
+
+
+def test_blocks_of_points_give_the_sums_of_all_points():
+    from analysis.optimization.solver import block_kernels as blocks
+    from analysis.optimization.solver.cost_kernels import gains
+
+    values, weights, g = points_in_two_groups()
+    rows, levels = np.arange(1, 9), g.integers(0, 900 << 3, 1300)
+    lows = blocks.block_lows(values)
+    saved = gains(values, weights, levels, rows, 3)
+    assert (blocks.exact_gains(values, weights, levels, rows, 3, lows) == saved).all()
+    singles = (weights.astype(np.float32), (levels / 8).astype(np.float32))
+    rough = blocks.rough_gains(values, *singles, rows, (np.arange(lows.shape[1]), lows))
+    assert rough * 8 == pytest.approx(saved, rel=1e-5)
+    box = (np.array([0]), np.array([1, 2]))
+    few, weight, _ = blocks.settle(values, weights, levels, box, 3)
+    assert few.shape[1] < 1301
+    for pair in ([0, 1], [0, 2]):
+        cost = (values[pair].min(axis=0) * weights).sum()
+        assert (few[pair].min(axis=0) * weight).sum() == cost
+
+
+def test_rearranged_blocks_equal_weighing_every_set(monkeypatch):
+    from itertools import combinations
+
+    where = "analysis.optimization.solver"
+    monkeypatch.setattr(f"{where}.mean.MANY_POINTS", 1)
+    monkeypatch.setattr(f"{where}.branch_and_bound.MANY_POINTS", 1)
+    values, weights, g = points_in_two_groups()
+    mixed = g.permutation(1300)
+    values, weights = values[:, mixed], weights[mixed]
+    names, clients = tuple(f"r{j}" for j in range(9)), tuple(f"c{i}" for i in range(1300))
+    samples = Samples(names, clients, ("x",), values[:, :, None].astype(float), weights * 1.0)
+    best = min((values[list(s)].min(axis=0) * weights).sum() for s in combinations(range(9), 3))
+    answer = Study(samples).recommend(3, None, CLIMB)
+    assert answer.proven
+    assert near(answer.value, best / weights.sum())
+    assert check(samples, answer) == []

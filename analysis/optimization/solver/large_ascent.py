@@ -1,0 +1,162 @@
+"""Dual ascent of a box of many points: steps in float32, bounds in exact integers.
+
+The levels are improved by the steps of ``lagrangian_bound`` on approximate savings. At intervals
+the best levels are rounded to integers, and the bound and the exclusions are computed exactly.
+"""
+
+import time
+
+import numpy as np
+
+from analysis.optimization.solver.block_kernels import (
+    Singles,
+    active_blocks,
+    advance_roughly,
+    copy_blocks,
+    exact_gains,
+    rough_gains,
+    rough_sum,
+    turn,
+)
+from analysis.optimization.solver.certificate import Ints, ProofLog
+from analysis.optimization.solver.lagrangian_bound import (
+    CHOICE_SHARE,
+    MAX_STALLED_STEPS,
+    MIN_STEP,
+    MOMENTUM,
+    PROGRESS,
+    SHRINK,
+    SIDE_STEP,
+    Ascent,
+    Effort,
+    Node,
+)
+from analysis.optimization.solver.problem import Problem
+
+# Steps between exact bounds.
+EXACT_INTERVAL = 15
+
+
+class LargeAscent(Ascent):
+    """The dual ascent of one box of many points."""
+
+    def __init__(self, problem: Problem, node: Node, proof_log: ProofLog, effort: Effort) -> None:
+        super().__init__(problem, node, proof_log, effort)
+        self.unit = 2.0**problem.field.shift
+        self.rough_ceiling = self._singles(self.ceiling)
+        self.blocks = active_blocks(problem.lows, node.rows, self.rough_ceiling)
+        # Where no free region is below the ceiling, it is the best level.
+        self.rough = self.rough_ceiling.copy()
+        copy_blocks(self._singles(self.levels), self.rough, self.blocks)
+        self.rough_best = self.rough.copy()
+        costs = self.costs.astype(np.float32)
+        self.scales = (costs, costs * problem.single_weights)
+        # The best approximate bound, and whether an exact one was computed since.
+        self.estimate, self.is_certified = -(2**62), False
+        self.exact_rates = self.constraint_duals.rates.copy()
+
+    def _singles(self, fine: Ints) -> Singles:
+        return (fine / self.unit).astype(np.float32)
+
+    def run(self) -> None:
+        """Take steps until the box is closed, the limits are reached, or the ascent stalls."""
+        problem, node = self.problem, self.node
+        for count in range(self.effort.steps):
+            saved = self._save_roughly()
+            top = self._choose(saved)
+            self._note(self._bound_roughly(saved, top), top)
+            chosen = node.rows[top]
+            is_near = self.estimate > problem.worth and not self.is_certified
+            if is_near or count % EXACT_INTERVAL == EXACT_INTERVAL - 1:
+                self._certify()
+            if node.closed or node.rows.size <= self.left or not self._move(chosen):
+                break
+            if count % 8 == 7 and time.monotonic() > self.effort.until:
+                break
+        if not node.closed and not self.is_certified:
+            self._certify()
+        self.constraint_duals.best = self.exact_rates
+        self._finish()
+
+    def _save_roughly(self) -> Ints:
+        problem, rows = self.problem, self.node.rows
+        saved = rough_gains(
+            problem.field.values,
+            problem.single_weights,
+            self.rough,
+            rows,
+            (self.blocks, problem.lows),
+        )
+        return np.rint(saved * self.unit).astype(np.int64) + self.constraint_duals.offset[rows]
+
+    def _bound_roughly(self, saved: Ints, top: Ints) -> int:
+        if top.size < self.left:
+            return 2**62
+        duals = self.constraint_duals
+        sure = rough_sum(self.problem.single_weights, self.rough) * self.unit
+        inside = int(duals.offset[list(self.node.inside)].sum())
+        return int(sure) + duals.start - inside - int(saved[top].sum())
+
+    def _note(self, bound: int, top: Ints) -> None:
+        """Keep the levels if their approximate bound is the best so far."""
+        self.frequency *= 1 - CHOICE_SHARE
+        self.frequency[self.node.rows[top]] += CHOICE_SHARE
+        is_first = self.estimate == -(2**62)
+        is_progress = is_first or bound > self.estimate + PROGRESS * abs(self.estimate)
+        self.stalled = 0 if is_progress else self.stalled + 1
+        if bound > self.estimate:
+            self.estimate, self.is_certified = bound, False
+            self.rough_best[:] = self.rough
+            self.constraint_duals.save()
+
+    def _certify(self) -> None:
+        """Compute the exact bound of the best levels, and exclude regions by it."""
+        problem, node, duals = self.problem, self.node, self.constraint_duals
+        current = duals.rates
+        duals.restore()
+        fine = np.rint(self.rough_best.astype(np.float64) * self.unit).astype(np.int64)
+        self.levels = np.minimum(fine, self.ceiling)
+        saved = exact_gains(
+            problem.field.values,
+            problem.field.weights,
+            self.levels,
+            node.rows,
+            problem.field.shift,
+            problem.lows,
+        )
+        saved += duals.offset[node.rows]
+        top = self._choose(saved)
+        bound = self._bound(saved, top)
+        if bound > node.bound:
+            node.bound, self.best, self.exact_rates = bound, self.levels, duals.rates.copy()
+        node.closed = bound > problem.worth
+        if not node.closed:
+            problem.offer([*node.inside, *node.rows[top]])
+            self._exclude(saved, top, bound, 0)
+        self.is_certified = True
+        duals.resume(current)
+
+    def _move(self, chosen: Ints) -> bool:
+        """Take a step along the subgradient; return False when the step length is exhausted."""
+        if self.stalled >= MAX_STALLED_STEPS:
+            self.length *= SHRINK
+            self.stalled = 0
+            self.rough[:] = self.rough_best
+            self.direction[:] = 0
+            self.constraint_duals.restore()
+            return self.length >= MIN_STEP
+        problem, duals = self.problem, self.constraint_duals
+        levels = (self.rough, self.rough_ceiling)
+        norm = turn(
+            problem.field.values,
+            levels,
+            chosen,
+            self.scales,
+            self.direction,
+            (MOMENTUM, self.blocks),
+        )
+        gap = max((int(problem.incumbents.costs[0]) << problem.field.shift) - self.estimate, 1)
+        duals.step(chosen, self.length * gap * SIDE_STEP)
+        step = self.length * gap / self.unit / max(norm, 1e-9)
+        advance_roughly(levels, self.direction, self.scales[0], step, self.blocks)
+        return True
