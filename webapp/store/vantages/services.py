@@ -116,9 +116,9 @@ def _number(value: Any, field: str) -> float:
 
 
 def new_token(point: VantagePoint) -> str:
-    """A fresh one-time token; those before it are void. Raises ``BadInput`` for a joined one."""
+    """A fresh one-time token; those before it are void. Raises ``Conflict`` for a joined one."""
     if point.state in WORKING:
-        raise BadInput(f"{point.name} has joined; revoke it before inviting it again")
+        raise Conflict(f"{point.name} has joined; revoke it before inviting it again")
     token = secrets.token_hex(24)  # it is a command's argument: no hyphen may begin it
     with transaction.atomic():
         point.tokens.filter(used_at=None).delete()
