@@ -1,14 +1,18 @@
 """The audit log: what is recorded, who reads it, and that it cannot be changed."""
 
+import json
+import re
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.test import Client
 from django.urls import reverse
 
 from tests.pages import cast
 from tests.tenants.organisation_cast import Umbrella, sign_in
-from webapp.store.access import organisations
+from webapp.pages.accounts import events as pages
+from webapp.store.access import events, organisations
 from webapp.store.models import AccountEvent, Survey
 
 pytestmark = pytest.mark.django_db
@@ -89,3 +93,38 @@ def test_the_log_can_only_be_added_to(umbrella: Umbrella) -> None:
     umbrella.anna.delete()
     assert AccountEvent.objects.filter(actor="anna").exists()
     assert AccountEvent.objects.count() == before + 2
+
+
+def test_failed_sign_ins_are_recorded_without_what_was_typed(client: Client) -> None:
+    anna = get_user_model().objects.create_user("anna", password="right-horse-battery")
+    before = AccountEvent.objects.count()
+    for name, typed in (("anna", "wrong-horse"), ("nobody-of-this-name", "wrong-horse")):
+        answer = client.post("/sign-in/", {"username": name, "password": typed})
+        assert answer.status_code == 422
+    known, unknown = AccountEvent.objects.order_by("pk")[before:]
+    assert (known.actor_pk, known.action) == (anna.pk, "account.sign-in-failed")
+    assert (unknown.actor, unknown.action) == ("", "account.sign-in-failed")
+    for row in (known, unknown):
+        assert "wrong-horse" not in str(vars(row))
+        assert "nobody-of-this-name" not in str(vars(row))
+
+
+def test_all_entries_are_reached_page_by_page_and_as_a_file(monkeypatch: Any) -> None:
+    anna = get_user_model().objects.create_user("anna")
+    for number in range(7):
+        events.record(anna, "token.create", f"token {number}")
+    events.record(get_user_model().objects.create_user("bert"), "token.create", "of bert")
+    monkeypatch.setattr(pages, "PAGE_ROWS", 3)
+    client, address, seen = sign_in(anna), "/account/events/", []
+    while address:
+        html = client.get(address).content.decode()
+        seen += re.findall(r"<bdi>token (\d)</bdi>", html)
+        older = re.search(r'href="(\?before=\d+)"', html)
+        address = f"/account/events/{older[1]}" if older else ""
+    assert seen == list("6543210")
+    assert client.get("/account/events/?before=x").status_code == 200
+    assert client.get(f"/account/events/?before={10**40}").status_code == 200
+    lines = b"".join(client.get("/account/events/?format=jsonl").streaming_content).splitlines()
+    rows = [json.loads(line) for line in lines]
+    assert [row["subject"] for row in rows] == [f"token {n}" for n in range(6, -1, -1)]
+    assert {row["account"] for row in rows} == {"anna"}

@@ -116,6 +116,8 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     given["username"] = known.get_username() if known else name
     form = AuthenticationForm(request, data=given)
     if not form.is_valid():
+        # A name without an account is not stored: a password may have been typed in its place.
+        events.record(known, "account.sign-in-failed", "" if known else "a name without an account")
         return _show(request, "sign_in", form, typed=name, **more)
     attempt.clear()
     return _start_session(request, form.get_user())
