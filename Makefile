@@ -29,7 +29,7 @@ run: setup ## start everything on 127.0.0.1:$(PORT); WORLD=none talks to the rea
 	@$(VENV)/python deploy/local.py
 
 # Tests wait for browsers, workers and brokers more than half of their time.
-AT_ONCE ?= $(shell expr 3 \* `nproc 2> /dev/null || echo 2` + 1)
+AT_ONCE ?= $(shell expr 2 \* `nproc 2> /dev/null || echo 2` + 1)
 
 # Checks run beside the tests. What compares durations with a control (marker timed) runs after
 # them, by two, so that a control does not have to excuse what other tests do to the machine.

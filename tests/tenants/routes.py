@@ -52,7 +52,7 @@ RULES = (
     (
         OPEN,
         "",
-        r"|search/|ask/|check/(<str:domain>/(badge\.svg)?)?|surveys/(new/|run/)?|compare/|about/|components/",
+        r"|search/|ask/|check/(<str:domain>/(badge\.svg)?)?|surveys/(new/|run/)?|compare/|about/|components/|glossary/",
     ),
     (OPEN, "", r"traffic/(<slug:name>/)?|api/v1/captures.*"),
     (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json|problems(/<kind>)?)"),
