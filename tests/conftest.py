@@ -1,5 +1,6 @@
 """Settings of all tests: what they share, and in what order they begin."""
 
+import fcntl
 import gc
 import os
 import shutil
@@ -76,6 +77,15 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 def django_db_keepdb() -> bool:
     """Keep the copy where tests begin; it ends with the folder of the process."""
     return _SHARES
+
+
+@pytest.fixture
+def physical_cpus(tmp_path_factory: pytest.TempPathFactory) -> Generator[None, Any, None]:
+    """The CPUs of this machine for one test at a time: its neighbours are real-time processes."""
+    folder = tmp_path_factory.getbasetemp()
+    with ((folder.parent if _SHARES else folder) / "physical_cpus.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def pytest_collection_finish() -> None:

@@ -64,6 +64,7 @@ def finish(*agents):
 
 
 @pytest.mark.timed
+@pytest.mark.usefixtures("physical_cpus")
 def test_it_works(own, site, tmp_path):  # noqa: PLR0915 - one visit, from the form to the choice
     cpus = sorted(os.sched_getaffinity(0))
     missing = neighbours.find_missing("burst")

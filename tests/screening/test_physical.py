@@ -14,6 +14,7 @@ from screening.report.parsing import parse_report
 
 pytestmark = [
     pytest.mark.timed,
+    pytest.mark.usefixtures("physical_cpus"),
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs Linux"),
 ]
 CPU = max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0
