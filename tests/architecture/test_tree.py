@@ -8,14 +8,26 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def tracked():
+def list_index(*words):
+    """Entries of the index, as ``git ls-files`` prints them."""
     try:
-        done = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+        done = subprocess.run(
+            ["git", "ls-files", "-z", *words], cwd=ROOT, capture_output=True, text=True
+        )
     except FileNotFoundError:
         pytest.skip("git is not installed")
     if done.returncode or not done.stdout:
         pytest.skip("this is not a git checkout")
-    return [ROOT / name for name in done.stdout.split("\0") if name and (ROOT / name).is_file()]
+    return done.stdout.rstrip("\0").split("\0")
+
+
+def tracked():
+    return [ROOT / name for name in list_index() if (ROOT / name).is_file()]
+
+
+def test_no_symbolic_link_is_tracked():
+    # A link leads to a path of one machine, and set-up would write to where .venv leads.
+    assert [entry for entry in list_index("--stage") if entry.startswith("120000")] == []
 
 
 def product_code():
