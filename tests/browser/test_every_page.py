@@ -138,7 +138,7 @@ _PHONE = """() => {
   return {
     bar: !row.querySelector(".cellbar") || [...row.querySelectorAll(".cellbar")].some(seen),
     name: seen(row.querySelector("th")), spare: !!row.querySelector(".spare")?.offsetWidth,
-    exports: top(document.querySelector(".share-panel")) - top(document.querySelector("h1")),
+    exports: top(document.querySelector(".exports")) - top(document.querySelector("h1")),
     broken: broken.map((e) => e.textContent),
   };
 }"""

@@ -143,8 +143,10 @@ def data(at: Journey) -> None:
     """Get the data behind a figure."""
     at.follow("link", "^Explore$")
     at.follow("link", "(?i)^regions")
+    at.reach("DisclosureTriangle", "^Export$")
+    at.press("Enter")
     at.reach("link", "^CSV$")
-    at.decisions += 1
+    at.decisions += 2
     with at.page.expect_download(timeout=PATIENCE_MS) as got:
         at.press("Enter")
     assert "us-east-1" in got.value.path().read_text()

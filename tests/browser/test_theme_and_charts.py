@@ -71,5 +71,5 @@ def test_a_chart_is_saved_as_a_picture_that_says_where_it_is_from(
     page.goto(address)
     assert "Snapshot" in page.inner_text(".pinned")
     width, height = struct.unpack(">II", saved["png"].read_bytes()[16:24])
-    assert width > 2000
+    assert width > 1900
     assert height > 800

@@ -3,8 +3,16 @@
 from collections.abc import Iterator
 
 from analysis.deployment import customers
-from analysis.reporting.tables.report_table import ReportTable, Rows, Tables, rows_of
-from core.wording import Portion, number
+from analysis.reporting.tables.marginal_note import (
+    EXCEPTION,
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+    subdomains,
+)
+from analysis.reporting.tables.report_table import ReportTable, Row, Rows, Tables, rows_of
+from core.wording import SMALL, Portion, number
 
 _NO_COUNTRY = "The country of the customers is not known for any subdomain"
 
@@ -47,6 +55,53 @@ def _check_customers(rows: Rows) -> Iterator[str]:
                 yield f"{table_id}: more names on another continent than in another country"
 
 
+def _everyone(tables: Tables) -> Row | None:
+    rows = (r for r in known_rows(tables, "customers") if r["basis"] == "all")
+    return next((r for r in rows if r["known"]), None)
+
+
+def _other_continent(tables: Tables) -> MarginalNote | None:
+    row = _everyone(tables)
+    if row is None:
+        return None
+    claim = Portion(
+        row["other_continent"],
+        row["known"],
+        "subdomain whose customers’ country is known",
+        "subdomains whose customers’ country is known",
+    ).sentence("is hosted on another continent", "are hosted on another continent")
+    return MarginalNote(MEANING, f"{claim}: their customers wait for links between continents.")
+
+
+def _farthest_country(tables: Tables) -> MarginalNote | None:
+    rows = [
+        r
+        for r in known_rows(tables, "customer-countries")
+        if r["subdomains"] >= SMALL and r["other_continent"]
+    ]
+    worst = max(rows, key=lambda r: r["other_continent"] / r["subdomains"], default=None)
+    if worst is None:
+        return None
+    away = Portion(worst["other_continent"], worst["subdomains"], "", "").value
+    return MarginalNote(
+        EXCEPTION,
+        f"Of {number(worst['subdomains'], 'subdomain')} with most customers in "
+        f"{worst['country']}, {away} are hosted on another continent: the greatest share of all "
+        f"countries with {SMALL} subdomains or more.",
+    )
+
+
+def _customers_doubt(tables: Tables) -> MarginalNote | None:
+    row = _everyone(tables)
+    if row is None or row["known"] == row["subdomains"]:
+        return None
+    unknown = subdomains(row["subdomains"] - row["known"], row["subdomains"]).sentence(
+        "has no known country of customers, or no region",
+        "have no known country of customers, or no region",
+    )
+    return doubt(f"{unknown}; these are left out.")
+
+
 TABLES = (
     ReportTable(
         "customers",
@@ -59,6 +114,11 @@ TABLES = (
         "region are not known. The published figures rest on Alexa's client shares.",
         checks=(_check_customers,),
         shares=(("other_country", "other_country_share", "known"),),
+        notes=(
+            _other_continent,
+            _farthest_country,
+            _customers_doubt,
+        ),
     ),
     ReportTable(
         "customer-countries",

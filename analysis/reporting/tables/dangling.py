@@ -3,8 +3,16 @@
 from collections.abc import Iterator
 
 from analysis.deployment import dangling
+from analysis.reporting.tables.marginal_note import (
+    EXCEPTION,
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+)
 from analysis.reporting.tables.report_table import ReportTable, Rows, Tables, rows_of
 from core.report_tables import TOP_DANGLING
+from core.wording import Portion, number
 
 
 def _dangling(tables: Tables) -> str:
@@ -47,6 +55,44 @@ def _check_dangling_names(rows: Rows) -> Iterator[str]:
             yield f"dangling-names: more names with {rule} than are counted"
 
 
+def _claimable(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "dangling")
+    free = sum(r["subdomains"] for r in rows if r["claimable"] == "yes")
+    if not rows or not free:
+        return None
+    claim = Portion(
+        min(free, tables["dangling"].n), tables["dangling"].n, "dangling name", "dangling names"
+    ).sentence("has a target that anyone may register", "have a target that anyone may register")
+    return MarginalNote(MEANING, f"{claim}: who does answers for these names.")
+
+
+def _most_dangling(tables: Tables) -> MarginalNote | None:
+    names: dict[str, set[str]] = {}
+    for row in known_rows(tables, "dangling-names"):
+        names.setdefault(row["domain"], set()).add(row["name"])
+    domain = max(names, key=lambda d: len(names[d]), default="")
+    rest = [len(found) for other, found in names.items() if other != domain]
+    if not rest or len(names[domain]) <= max(rest):
+        return None
+    have = number(len(names[domain]), "dangling name")
+    more = tables["dangling-names"].n > len(set().union(*names.values()))
+    listed = " of those listed" if more else ""
+    return MarginalNote(
+        EXCEPTION, f"{domain} has {have}{listed}, the most of all domains.", domains=(domain,)
+    )
+
+
+def _dangling_doubt(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "dangling")
+    if not rows:
+        return None
+    rules = number(len({r["rule"] for r in rows}), "rule")
+    return doubt(
+        f"Found by {rules} on the names of missing targets; nothing was registered to try. "
+        "Providers that answer for missing names are not seen: the counts are lower bounds."
+    )
+
+
 TABLES = (
     ReportTable(
         "dangling",
@@ -58,6 +104,11 @@ TABLES = (
         "that answer for missing names (GitHub Pages, S3) are not seen, so the counts are "
         "lower bounds. Shares are of all dangling names; no published figure.",
         checks=(_check_dangling,),
+        notes=(
+            _claimable,
+            _most_dangling,
+            _dangling_doubt,
+        ),
     ),
     ReportTable(
         "dangling-names",

@@ -3,6 +3,14 @@
 from collections.abc import Iterator
 
 from analysis.deployment import name_servers, sharing
+from analysis.reporting.tables.marginal_note import (
+    EXCEPTION,
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+    subdomains,
+)
 from analysis.reporting.tables.report_table import (
     Claim,
     ReportTable,
@@ -11,6 +19,7 @@ from analysis.reporting.tables.report_table import (
     check_end,
     clouded,
     rows_of,
+    total_of,
 )
 from core.wording import Portion
 
@@ -92,6 +101,42 @@ def _check_operators(rows: Rows) -> Iterator[str]:
             yield f"name-server-operators: more names with {row['operator']} than there are"
 
 
+def _operator(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "name-server-operators")
+    best = max(rows, key=lambda r: r["only_here"] or 0, default=None)
+    if best is None or not best["only_here"] or "providers" not in tables:
+        return None
+    claim = subdomains(best["only_here"], total_of(tables)).sentence(
+        "has no name server of another operator", "have no name server of another operator"
+    )
+    return MarginalNote(
+        MEANING,
+        f"{claim} than {best['operator']}: no other server answers when it fails.",
+        "outages",
+    )
+
+
+def _fewest_servers(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "name-server-counts")
+    whole = sum(r["subdomains"] for r in rows)
+    few = sum(r["subdomains"] for r in rows if r["name_servers"] < 2)
+    many = max((r["name_servers"] for r in rows), default=0)
+    if not whole:
+        return None
+    claim = subdomains(few, whole).sentence("has a single name server", "have a single name server")
+    return MarginalNote(EXCEPTION, f"{claim}; the most that one has is {many:,}.")
+
+
+def _servers_doubt(tables: Tables) -> MarginalNote | None:
+    rows = {r["location"]: r["name_servers"] or 0 for r in known_rows(tables, "name-servers")}
+    if not rows.get("unresolved"):
+        return None
+    claim = Portion(rows["unresolved"], rows["total"], "name server", "name servers").sentence(
+        "has no address that was found", "have no address that was found"
+    )
+    return doubt(f"{claim}; where they are is not known.")
+
+
 TABLES = (
     ReportTable(
         "name-servers",
@@ -101,6 +146,11 @@ TABLES = (
         "first place that applies counts, from CloudFront down to elsewhere. In 2013 Route 53 "
         "was in CloudFront's range, so the published 2,062 hold both.",
         checks=(_check_servers,),
+        notes=(
+            _operator,
+            _fewest_servers,
+            _servers_doubt,
+        ),
     ),
     ReportTable(
         "name-server-counts",

@@ -3,8 +3,17 @@
 from collections.abc import Iterator
 
 from analysis.outages import outages
+from analysis.reporting.tables.marginal_note import (
+    EXCEPTION,
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+    subdomains,
+)
 from analysis.reporting.tables.report_table import (
     ReportTable,
+    Row,
     Rows,
     Tables,
     clouded,
@@ -72,6 +81,54 @@ def _check_outage_domains(rows: Rows) -> Iterator[str]:
             yield f"outage-domains: the domains that go down with {row['target']} do not add up"
 
 
+def _worst(tables: Tables, kinds: tuple[str, ...]) -> Row | None:
+    rows = [r for r in known_rows(tables, "outages") if r["kind"] in kinds]
+    return max(rows, key=lambda r: r["down"], default=None)
+
+
+def _worst_zone_and_region(tables: Tables) -> MarginalNote | None:
+    region, zone = _worst(tables, ("region",)), _worst(tables, ("zone",))
+    if region is None or not region["part"] or "providers" not in tables:
+        return None
+    whole = total_of(tables)
+    text = subdomains(region["part"], whole).sentence(
+        f"loses a part of its addresses with {region['target']} and stays up",
+        f"lose a part of their addresses with {region['target']} and stay up",
+    )
+    if zone is not None and zone["down"]:
+        lost = Portion(zone["down"], whole, "", "").value
+        text += f". The worst zone, {zone['target']}, takes {lost} down"
+    return MarginalNote(MEANING, f"{text}.")
+
+
+def _without_servers(tables: Tables) -> MarginalNote | None:
+    row = _worst(tables, ("operator",))
+    if row is None or not row["down"] or "providers" not in tables:
+        return None
+    claim = subdomains(row["down"], total_of(tables)).sentence(
+        f"goes down with the name servers of {row['target']}",
+        f"go down with the name servers of {row['target']}",
+    )
+    return MarginalNote(
+        EXCEPTION,
+        f"{claim}, wherever it is hosted."
+        if row["down"] == 1
+        else f"{claim}, wherever they are hosted.",
+        "name-servers",
+    )
+
+
+def _outages_doubt(tables: Tables) -> MarginalNote | None:
+    rows = [r for r in known_rows(tables, "outages") if r["down_at_most"] > r["down"]]
+    widest = max(rows, key=lambda r: r["down_at_most"] - r["down"], default=None)
+    if widest is None:
+        return None
+    return doubt(
+        f"{widest['down']:,} to {widest['down_at_most']:,} subdomains go down with "
+        f"{widest['target']}: the zone of some addresses is not known."
+    )
+
+
 TABLES = (
     ReportTable(
         "outages",
@@ -83,6 +140,11 @@ TABLES = (
         "failure; “at most” counts them as lost. Shares are of all cloud-using names. The "
         "published 16.1 % for us-east-1a is an error (see zones).",
         checks=(_check_outages,),
+        notes=(
+            _worst_zone_and_region,
+            _without_servers,
+            _outages_doubt,
+        ),
     ),
     ReportTable(
         "outage-domains",

@@ -4,6 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analysis.deployment import patterns
+from analysis.reporting.tables.marginal_note import (
+    EXCEPTION,
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+    subdomains,
+)
 from analysis.reporting.tables.report_table import (
     Claim,
     ReportTable,
@@ -15,7 +23,7 @@ from analysis.reporting.tables.report_table import (
     total_of,
     totals_of,
 )
-from core.wording import Portion
+from core.wording import SMALL, Portion, number
 
 # label: what one name, and several names, do with it
 _FEATURES = {
@@ -98,6 +106,45 @@ def _check_instances(rows: Rows) -> Iterator[str]:
                 yield f"instance-counts: {uses} uses of {row['instances']} {feature} instances"
 
 
+def _single_machines(tables: Tables) -> MarginalNote | None:
+    own = [r for r in known_rows(tables, "instance-counts") if r["feature"] == "vm"]
+    whole = sum(r["subdomains"] for r in own)
+    if not whole:
+        return None
+    part = sum(r["subdomains"] for r in own if r["instances"] == 1)
+    machines = Portion(
+        part, whole, "subdomain on virtual machines", "subdomains on virtual machines"
+    ).sentence("has one address", "have one address")
+    return MarginalNote(
+        MEANING, f"{machines}: nothing else answers when that machine fails.", "outages"
+    )
+
+
+def _most_balancers(tables: Tables) -> MarginalNote | None:
+    rows = [r for r in known_rows(tables, "top-features") if r["elb_ips"]]
+    best = max(rows, key=lambda r: r["elb_ips"], default=None)
+    if best is None:
+        return None
+    addresses = number(best["elb_ips"], "load-balancer address", "load-balancer addresses")
+    names = Portion(best["elb"], best["aws_subdomains"], "", "").value
+    return MarginalNote(
+        EXCEPTION,
+        f"{best['domain']} has {addresses}, the most of the best-ranked domains on Amazon, for "
+        f"{names} {'' if best['aws_subdomains'] < SMALL else 'of its '}subdomains there.",
+        domains=(best["domain"],),
+    )
+
+
+def _unclassified(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "patterns")
+    part = sum(r["subdomains"] for r in rows if r["feature"] == "unclassified")
+    whole = total_of(tables) if "providers" in tables else 0
+    if not part or not whole:
+        return None
+    unseen = subdomains(part, whole).sentence("shows no known pattern", "show no known pattern")
+    return doubt(f"{unseen}. A name may show several, so that shares add to more than 100 %.")
+
+
 TABLES = (
     ReportTable(
         "patterns",
@@ -109,6 +156,11 @@ TABLES = (
         "their parts (60,271), its text gives Heroku 97 % of them where its table gives 99.5 %, "
         "and its domain shares fit some 38,000 EC2 domains rather than 38,291.",
         checks=(_check_patterns,),
+        notes=(
+            _single_machines,
+            _most_balancers,
+            _unclassified,
+        ),
     ),
     ReportTable(
         "instance-counts",

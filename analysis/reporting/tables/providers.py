@@ -3,6 +3,15 @@
 from collections.abc import Iterator
 
 from analysis.deployment import providers
+from analysis.reporting.tables.marginal_note import (
+    EXCEPTION,
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+    sampled_interval,
+    subdomains,
+)
 from analysis.reporting.tables.report_table import (
     TOLERANCE,
     Claim,
@@ -59,6 +68,44 @@ def _check_shares(rows: Rows) -> Iterator[str]:
                 yield f"providers: the {column}_share of {row['class']} is not its share of total"
 
 
+def _one_cloud(tables: Tables) -> MarginalNote | None:
+    rows = [r for r in known_rows(tables, "providers") if not r["class"].endswith("total")]
+    whole = sum(r["subdomains"] for r in rows)
+    if not whole:
+        return None
+    alone = [r for r in rows if r["class"].endswith(" only") and "+" not in r["class"]]
+    claim = subdomains(sum(r["subdomains"] for r in alone), whole).sentence(
+        "is at one provider only", "are at one provider only"
+    )
+    return MarginalNote(MEANING, f"{claim}: nothing else answers when it fails.", "outages")
+
+
+def _mixed_hosting(tables: Tables) -> MarginalNote | None:
+    rows = [r for r in known_rows(tables, "providers") if not r["class"].endswith("total")]
+    part = sum(r["subdomains"] for r in rows if r["class"].endswith("+ other"))
+    whole = sum(r["subdomains"] for r in rows)
+    if not part:
+        return None
+    here = subdomains(part, whole).sentence(
+        "also answers from hosting outside the clouds",
+        "also answer from hosting outside the clouds",
+    )
+    return MarginalNote(EXCEPTION, f"{here}.")
+
+
+def _providers_doubt(tables: Tables) -> MarginalNote | None:
+    totals = {
+        r["class"].removesuffix("total").strip(): r["domains"]
+        for r in known_rows(tables, "providers")
+        if r["class"].endswith("total")
+    }
+    whole = totals.pop("", 0)
+    if not totals or not whole:
+        return None
+    leader = max(totals, key=lambda p: totals[p])
+    return doubt(sampled_interval(totals[leader], whole, f"use {provider_name(leader)}"))
+
+
 TABLES = (
     ReportTable(
         "providers",
@@ -72,6 +119,11 @@ TABLES = (
         checks=(
             _check_providers,
             _check_shares,
+        ),
+        notes=(
+            _one_cloud,
+            _mixed_hosting,
+            _providers_doubt,
         ),
     ),
 )

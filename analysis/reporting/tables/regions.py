@@ -4,6 +4,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analysis.deployment import regions
+from analysis.reporting.tables.marginal_note import (
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+    most_spread,
+    sampled_interval,
+)
 from analysis.reporting.tables.report_table import (
     Claim,
     ReportTable,
@@ -11,6 +19,7 @@ from analysis.reporting.tables.report_table import (
     Tables,
     hosted,
     largest,
+    provider_totals,
     rows_of,
     totals_of,
 )
@@ -101,6 +110,50 @@ def _check_regions(rows: Rows) -> Iterator[str]:
             )
 
 
+def _only_region(tables: Tables) -> MarginalNote | None:
+    best = largest(known_rows(tables, "regions"))
+    if best is None or "providers" not in tables:
+        return None
+    claim = hosted(best["only_here"], tables, best["provider"]).sentence(
+        "has no other region", "have no other region"
+    )
+    return MarginalNote(
+        MEANING, f"{claim} than {best['region']}: nothing else answers when it fails.", "outages"
+    )
+
+
+def _wide_regions(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "top-regions")
+    return most_spread(rows, ("k2", "k3_or_more"), "cloud_subdomains", "regions")
+
+
+def _regions_doubt(tables: Tables) -> MarginalNote | None:
+    counts = known_rows(tables, "region-counts")
+    if not counts or "providers" not in tables:
+        return None
+    totals = provider_totals(tables)
+    leader = max(
+        {r["provider"] for r in counts},
+        key=lambda p: sum(r["subdomains"] for r in counts if r["provider"] == p),
+    )
+    placed = sum(r["subdomains"] for r in counts if r["provider"] == leader)
+    missing = hosted(max(totals.get(leader, 0) - placed, 0), tables, leader).sentence(
+        "has no region", "have no region"
+    )
+    means = [r for r in known_rows(tables, "domain-region-means") if r["provider"] == leader]
+    one = sum(r["domains"] for r in means if r["mean_at_most"] == 1)
+    return doubt(
+        f"{missing} (a CDN, or an address of no known region)."
+        if placed < totals.get(leader, 0)
+        else "",
+        sampled_interval(
+            one,
+            sum(r["domains"] for r in means),
+            f"on {provider_name(leader)} keep every subdomain in one region",
+        ),
+    )
+
+
 TABLES = (
     ReportTable(
         "regions",
@@ -112,6 +165,11 @@ TABLES = (
         "calls Ireland Azure's eu-west and the Netherlands its eu-north; Azure's own names are the "
         "other way round, and the places decide here.",
         checks=(_check_regions,),
+        notes=(
+            _only_region,
+            _wide_regions,
+            _regions_doubt,
+        ),
     ),
     ReportTable(
         "region-counts",

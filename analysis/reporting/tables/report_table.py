@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analysis.deployment.cloud_names import Connection
+from analysis.reporting.tables.marginal_note import Writer
 from core.report_tables import Table
 from core.wording import Portion, provider_name
 
@@ -27,7 +28,8 @@ class ReportTable:
     ``note`` says how its rows are made. ``checks`` yield complaints about all tables; they run on
     every report. ``distribution`` names the columns of group and count of a cumulative curve over
     names or domains that the table ``providers`` counts; ``shares`` are columns of a part, its
-    share and the whole.
+    share and the whole. ``notes`` write what stands beside the chart of the page that the table
+    leads.
     """
 
     id: str
@@ -37,6 +39,7 @@ class ReportTable:
     checks: tuple[Check, ...] = ()
     distribution: tuple[str, str] | None = None
     shares: tuple[tuple[str, str, str], ...] = ()
+    notes: tuple[Writer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

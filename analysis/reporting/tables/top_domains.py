@@ -3,6 +3,13 @@
 from collections.abc import Iterator
 
 from analysis.deployment import top_domains
+from analysis.reporting.tables.marginal_note import (
+    EXCEPTION,
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+)
 from analysis.reporting.tables.report_table import ReportTable, Rows, Tables, rows_of
 from core.report_tables import TOP_CLOUD_DOMAINS, TOP_EC2_DOMAINS
 from core.wording import Portion
@@ -71,6 +78,49 @@ def _check_top_regions(rows: Rows) -> Iterator[str]:
             yield f"top-regions: the names of {row['domain']} do not add up"
 
 
+def _share_on_amazon(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "top-domains")
+    whole = sum(r["subdomains"] for r in rows)
+    if len(rows) < 2 or not whole:
+        return None
+    claim = Portion(
+        sum(r["aws_subdomains"] for r in rows), whole, "subdomain", "subdomains"
+    ).sentence("is on Amazon", "are on Amazon")
+    return MarginalNote(
+        MEANING,
+        f"{claim}, of the {len(rows)} best-ranked domains that use it: most of their names are "
+        "elsewhere."
+        if 2 * sum(r["aws_subdomains"] for r in rows) < whole
+        else f"{claim}, of the {len(rows)} best-ranked domains that use it.",
+        "providers",
+    )
+
+
+def _most_on_amazon(tables: Tables) -> MarginalNote | None:
+    rows = [r for r in known_rows(tables, "top-domains") if r["subdomains"] >= 2]
+    best = max(rows, key=lambda r: r["aws_subdomains"] / r["subdomains"], default=None)
+    if best is None or len(rows) < 2:
+        return None
+    return MarginalNote(
+        EXCEPTION,
+        f"{best['domain']} has the greatest share on Amazon: {best['aws_subdomains']:,} of "
+        f"{best['subdomains']:,} subdomains.",
+        domains=(best["domain"],),
+    )
+
+
+def _top_doubt(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "top-domains")
+    if not rows:
+        return None
+    least = min(r["subdomains"] for r in rows)
+    most = max(r["subdomains"] for r in rows)
+    return doubt(
+        f"{least:,} to {most:,} subdomains were found in each domain; a word list misses what it "
+        "does not hold, so that these are lower bounds."
+    )
+
+
 TABLES = (
     ReportTable(
         "top-domains",
@@ -79,6 +129,11 @@ TABLES = (
         "The ten best-ranked domains with a name on AWS. Totals come from enumeration and are "
         "lower bounds, since a word list misses what it does not hold.",
         checks=(_check_top_domains,),
+        notes=(
+            _share_on_amazon,
+            _most_on_amazon,
+            _top_doubt,
+        ),
     ),
     ReportTable(
         "top-features",

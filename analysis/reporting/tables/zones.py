@@ -4,6 +4,13 @@ from collections import Counter
 from collections.abc import Iterator
 
 from analysis.deployment import zones
+from analysis.reporting.tables.marginal_note import (
+    MEANING,
+    MarginalNote,
+    doubt,
+    known_rows,
+    most_spread,
+)
 from analysis.reporting.tables.report_table import (
     UNKNOWN,
     ReportTable,
@@ -105,6 +112,36 @@ def _check_top_zones(rows: Rows) -> Iterator[str]:
             yield f"top-zones: the names of {row['domain']} do not add up"
 
 
+def _one_zone(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "zone-counts")
+    whole = sum(r["subdomains"] for r in rows)
+    if not whole:
+        return None
+    part = sum(r["subdomains"] for r in rows if r["zones"] == 1)
+    claim = Portion(
+        part, whole, "subdomain with an identified zone", "subdomains with an identified zone"
+    ).sentence("has one zone", "have one zone")
+    return MarginalNote(MEANING, f"{claim}: nothing else answers when it fails.", "outages")
+
+
+def _wide_zones(tables: Tables) -> MarginalNote | None:
+    return most_spread(
+        known_rows(tables, "top-zones"), ("z2", "z3_or_more"), "aws_subdomains", "zones"
+    )
+
+
+def _zones_doubt(tables: Tables) -> MarginalNote | None:
+    rows = known_rows(tables, "zone-usage")
+    known = sum(r["subdomains"] or 0 for r in rows if r["zone"] != UNKNOWN)
+    unknown = sum(r["subdomains"] or 0 for r in rows if r["zone"] == UNKNOWN)
+    if not unknown:
+        return None
+    uses = Portion(unknown, known + unknown, "use of a region", "uses of zones").sentence(
+        "is of an unknown zone", "are of an unknown zone"
+    )
+    return doubt(f"{uses}. They are counted apart, never guessed.")
+
+
 TABLES = (
     ReportTable(
         "zone-usage",
@@ -119,6 +156,11 @@ TABLES = (
         checks=(
             _check_zones,
             _check_zone_uses,
+        ),
+        notes=(
+            _one_zone,
+            _wide_zones,
+            _zones_doubt,
         ),
     ),
     ReportTable(

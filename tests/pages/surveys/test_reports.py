@@ -45,3 +45,26 @@ def test_other_sites_show_a_survey_its_domains_and_charts(atlas):
     headline = atlas.reports.get(table_id="regions").headline
     assert headline in " ".join(re.sub("<[^>]+>", "", embed.content.decode()).split())
     assert client.get(f"/s/{atlas.slug}/reports/no-such/embed/").status_code == 404
+
+
+def test_notes_stand_beside_the_main_chart_and_lead_on(atlas):
+    regions = page(atlas, "regions")
+    notes = regions[regions.index('class="margin"') :].partition("</dl>")[0]
+    text = " ".join(re.sub("<[^>]+>", "", notes).split())
+    assert "70.9 % of Amazon-hosted subdomains have no other region than us-east-1" in text
+    assert "msn.com has 11 of 89 subdomains in two or more regions" in text
+    assert "95 % interval" in text
+    assert f'href="/s/{atlas.slug}/reports/outages/"' in notes
+    assert f'href="/s/{atlas.slug}/domains/msn.com/"' in notes
+
+
+def test_a_finding_is_cited_by_its_snapshot(atlas):
+    regions = page(atlas, "regions")
+    cited = regions[regions.index("Cite this finding") :].partition("</dl>")[0]
+    snapshot = re.search(r"snapshot ([0-9a-f]{16})", " ".join(cited.split()))[1]
+    for text in (atlas.reports.get(table_id="regions").headline, "table regions", "713,910"):
+        assert text.replace(" %", "\u202f%") in cited
+    frame = re.search(r"iframe src=&quot;|iframe src=\"([^\"]+)\"", cited)[1]
+    path = frame.removeprefix("http://testserver")
+    assert snapshot in path
+    assert Client().get(path)["Content-Security-Policy"].count("frame-ancestors *") == 1

@@ -40,6 +40,7 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
         "family": family,
         "sections": sections,
         "lead": sections[0] if sections else None,
+        "notes": _notes(family, stored),
         "before": before,
         "after": after,
         "charts": [s["chart"] for s in sections if s["chart"]],
@@ -48,6 +49,15 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     }
     status = 200 if sections or survey.is_final else 202
     return render(request, "surveys/reports/page.html", context, status=status)
+
+
+def _notes(family: Family, stored: dict[str, selectors.ReportRow]) -> list[dict[str, Any]]:
+    """The notes beside the main chart, each with the report that says more."""
+    lead = family.tables[0]
+    if lead not in stored:
+        return []
+    found = selectors.marginal_notes(lead, stored.values())
+    return [{"note": note, "more": FAMILY_BY_SLUG.get(note.page)} for note in found]
 
 
 def _family_or_404(page: str) -> Family:

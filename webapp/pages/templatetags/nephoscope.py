@@ -56,6 +56,21 @@ def finding(text: str) -> SafeString:
     return mark_safe(_CODE.sub(r'<span class="code">\g<0></span>', escaped))
 
 
+@register.simple_tag
+def marginal_text(note: Any, slug: str) -> SafeString:
+    """The text of a note; the domains that it names lead to their pages."""
+    text = finding(note.text)
+    for domain in note.domains:
+        shown = conditional_escape(domain)
+        link = format_html(
+            '<a href="{}"><bdi>{}</bdi></a>',
+            reverse("domain", args=(slug, domain)),
+            breaking(domain),
+        )
+        text = mark_safe(text.replace(shown, link, 1))
+    return text
+
+
 @register.filter
 def age(then: datetime | None) -> str:
     """How old, in words."""

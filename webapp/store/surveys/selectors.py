@@ -14,6 +14,8 @@ from django.utils import timezone
 from analysis.reporting import published
 from analysis.reporting.headlines import front_findings as find_front
 from analysis.reporting.method_notes import method_note
+from analysis.reporting.registry import TABLE_BY_ID
+from analysis.reporting.tables.marginal_note import MarginalNote
 from cartography.ranges.regions import region as region_of
 from core.report_tables import SPEC_BY_ID, SPECS, Table
 from core.statuses import SurveyState
@@ -230,6 +232,12 @@ def as_tables(rows: Iterable[ReportRow]) -> dict[str, Table]:
         )
         for r in rows
     }
+
+
+def marginal_notes(table_id: str, rows: Iterable[ReportRow]) -> list[MarginalNote]:
+    """Return the notes beside the chart of the table that leads a page, from all its tables."""
+    tables = as_tables(rows)
+    return [note for write in TABLE_BY_ID[table_id].notes if (note := write(tables))]
 
 
 def front_findings(slug: str) -> list[dict[str, str]]:

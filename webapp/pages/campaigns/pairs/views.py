@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns import formatting as campaign_formatting
@@ -113,6 +114,9 @@ def samples(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpR
         "rows": [_sample(r) for r in found[first : first + SAMPLES_A_PAGE]],
         "total": len(found),
         "number": number,
+        "exported": urlencode(
+            {"vantage": vantage, "region": region} | ({} if number is None else {"round": number})
+        ),
         "pager": page,
         "params": query,
     }

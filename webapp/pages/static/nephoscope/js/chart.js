@@ -57,6 +57,8 @@ const MAKERS = { bars: barOption, steps: stepOption, stack: stackOption };
 
 function draw(spec, box, tones) {
   drawn.get(spec.id)?.dispose();
+  // A folded chart has no width; it is drawn when its section is unfolded.
+  if (!box.clientWidth) return;
   const chart = window.echarts.init(box, null, { renderer: "svg" });
   const width = box.clientWidth;
   chart.setOption({

@@ -7,6 +7,9 @@ const systemDark = matchMedia("(prefers-color-scheme: dark)");
 export const isDark = () =>
   (root.dataset.theme ?? (systemDark.matches ? "dark" : "light")) === "dark";
 
+// Details that lie above the page: a click beside them or the Escape key closes them.
+const OPEN_MENU = ".menu[open], .exports[open]";
+
 function announceTheme() {
   document.dispatchEvent(new CustomEvent("themechange"));
 }
@@ -61,17 +64,30 @@ function onKey(event) {
     finder.focus();
     event.preventDefault();
   }
-  if (event.key === "Escape") document.querySelector(".menu[open]")?.removeAttribute("open");
+  if (event.key === "Escape") {
+    const menu = document.querySelector(OPEN_MENU);
+    if (menu?.contains(document.activeElement)) menu.querySelector("summary").focus();
+    menu?.removeAttribute("open");
+  }
 }
 
 document.addEventListener("click", (event) => {
   if (event.target.closest("[data-theme-toggle]")) toggleTheme();
   const copy = event.target.closest("[data-copy]");
   if (copy) copyLink(copy);
-  const menu = document.querySelector(".menu[open]");
-  if (menu && !menu.contains(event.target)) menu.open = false;
+  for (const menu of document.querySelectorAll(OPEN_MENU))
+    if (!menu.contains(event.target)) menu.open = false;
 });
 document.addEventListener("keydown", onKey);
+
+// The address of a folded section unfolds it, and so does printing.
+function unfold(root) {
+  for (const fold of root?.querySelectorAll("details.fold") ?? []) fold.open = true;
+}
+const unfoldTarget = () => unfold(document.getElementById(location.hash.slice(1)));
+addEventListener("hashchange", unfoldTarget);
+addEventListener("beforeprint", () => unfold(document));
+unfoldTarget();
 systemDark.addEventListener("change", announceTheme);
 document.addEventListener("htmx:afterSettle", () => sortable(document));
 sortable(document);
