@@ -6,9 +6,11 @@ What was compiled is kept beside its source, so a second ``python -m tests.compi
 import sys
 from multiprocessing import Process
 
+import numpy as np
 import pyarrow as pa
 
 from analysis.campaigns.tables import tables
+from analysis.campaigns.tables.level_shifts import MIN_ROUNDS, find_shifts
 from analysis.optimization import warm_up
 from cartography.addresses import kernels
 from cartography.placement.cloud_table import PrefixTable
@@ -54,6 +56,7 @@ def build_tables() -> None:
         for region in ("east", "west")
     ]
     tables.build_tables(table_of("samples", rows))
+    find_shifts(np.arange(float(MIN_ROUNDS)))
 
 
 def match_addresses() -> None:

@@ -22,6 +22,7 @@ from analysis.campaigns.probe_reports.summaries import build_probe_tables
 from analysis.campaigns.routes.isp_tables import isp_tables
 from analysis.campaigns.tables import best_region, failures, zones
 from analysis.campaigns.tables.headlines import headline_of
+from analysis.campaigns.tables.latency_changes import latency_changes
 from analysis.campaigns.tables.table_spec import MeasuredTable
 from analysis.optimization.single_regions import SingleRegions
 
@@ -113,6 +114,9 @@ def _add_metric(
     if read.grid.num_rows * len(grouped.rounds) <= MAX_ROUND_ROWS:
         rounds = summarise(rows[0], ("vantage", "region", "round"), rows[1])
         tables.files[f"{metric.id}-rounds"] = _by_vantage(rounds)
+        if metric.unit == "ms":
+            changes = latency_changes(tables.files[f"{metric.id}-rounds"])
+            tables.files[f"{metric.id}-changes"] = changes
     tables.files[f"{metric.id}-vantages"] = _vantages(read.vantages, means, read.chosen)
     course, regions = read.across or _across(*rows)
     rows_by_table: dict[str, Iterable[Row]] = {

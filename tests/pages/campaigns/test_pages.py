@@ -26,7 +26,7 @@ from webapp.store.campaigns import samples, selectors
 from webapp.store.models import Campaign, VantagePoint
 
 SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "method/")
-SECTIONS += ("failures/", "suitability/")
+SECTIONS += ("failures/", "suitability/", "changes/")
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +180,26 @@ def test_failures_are_told_with_their_reason_unknown_ones_too(get):
     assert "the port is closed" in page
     assert "something new" in page
     assert "100.0" in page
+
+
+def test_a_change_of_latency_is_dated_with_interval_and_n(get, client):
+    page = " ".join(plain(get("/wide-area/moved/changes/")).split())
+    assert "1 of 2 pairs changed its latency: 1 up, 0 down" in page
+    # Round 60 of 15 minutes each after midnight.
+    assert "Oslo to us-east-1 1 Nov 2026, 15:00 UTC +9.0 ms" in page
+    pair = get("/wide-area/moved/pairs/v-one/us-east-1/")
+    said = " ".join(plain(pair).split())
+    assert "From 1 Nov 2026, 15:00 UTC: +9.0 ms (95 % interval +9.0 ms to +9.0 ms)" in said
+    assert "n = 60 and 30 rounds" in said
+    assert pair.count('class="timeline__change"') == 1
+    quiet = get("/wide-area/moved/pairs/v-one/eu-west-1/")
+    assert "timeline__change" not in quiet
+    document = client.get("/api/v1/wide-area/moved/tables/latency-changes").json()
+    (cells,) = document["rows"]
+    row = dict(zip(document["columns"], cells, strict=True))
+    assert (row["region"], row["round"], row["shift"]) == ("us-east-1", 60, 9)
+    assert "None of 640 pairs shows a lasting change" in get("/wide-area/eighty-cities/changes/")
+    assert "There is no table of changes" in get("/wide-area/nothing/changes/")
 
 
 def test_raw_samples_and_routes_are_one_click_away(get):

@@ -14,6 +14,7 @@ from webapp.store.models import Campaign
 TABS = (
     ("campaign", "Overview"),
     ("campaign-grid", "Pairs"),
+    ("campaign-changes", "Changes"),
     ("campaign-regions", "Regions"),
     ("campaign-choice", "Choice"),
     ("campaign-best", "Best sets"),

@@ -12,7 +12,7 @@ from webapp.pages.campaigns import (
     suitability,
     views,
 )
-from webapp.pages.campaigns.pairs import routes
+from webapp.pages.campaigns.pairs import changes, routes
 from webapp.pages.campaigns.pairs import views as pairs
 
 PAIR = "<slug:slug>/pairs/<path:vantage>/<str:region>/"
@@ -26,6 +26,7 @@ urlpatterns = [
     ),
     path("<slug:slug>/", views.campaign, name="campaign"),
     path("<slug:slug>/grid/", grid.grid, name="campaign-grid"),
+    path("<slug:slug>/changes/", changes.changes, name="campaign-changes"),
     path("<slug:slug>/regions/", regions.figures, name="campaign-regions"),
     path("<slug:slug>/choice/", regions.choice, name="campaign-choice"),
     path("<slug:slug>/best-sets/", best.best, name="campaign-best"),

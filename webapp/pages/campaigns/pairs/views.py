@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.frame import Frame, frame_or_404, paginate, round_start
 from webapp.pages.campaigns.pairs import timeline
+from webapp.pages.campaigns.pairs.changes import mark_changes, read_changes
 from webapp.store.campaigns import samples as campaign_samples
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import vantage_places
@@ -41,6 +42,7 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
         "cell": cell,
         "chart": chart,
         "losses": timeline.losses(rows),
+        "changes": _changes(frame, vantage, region, chart),
         "days": timeline.day_ticks(frame, rows, chart),
         "hours": hours,
         "hour_ends": (min(means), max(means)) if means else None,
@@ -54,6 +56,14 @@ def pair(request: HttpRequest, slug: str, vantage: str, region: str) -> HttpResp
         "others": regions,
     }
     return render(request, "campaigns/pair.html", frame.context(request, **more))
+
+
+def _changes(frame: Frame, vantage: str, region: str, chart: Row | None) -> list[Row]:
+    """Shifts of the pair's latency in the order of time, with their place on the chart."""
+    if frame.metric.id != "latency":
+        return []
+    found = read_changes(frame, vantage=vantage, region=region)
+    return mark_changes(sorted(found, key=lambda row: row["round"]), chart)
 
 
 def _only_row_or_404(rows: list[Row]) -> Row:
