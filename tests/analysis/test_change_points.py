@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.changes import change_points
-from analysis.changes.change_points import find_change_point, find_changes, thin
+from analysis.changes.change_points import find_change_point, find_changes, mean_ranks, thin
 from analysis.changes.isps import changed_isps
 
 N_SERIES = 2_000
@@ -98,3 +98,10 @@ def test_isps_count_where_they_carry_a_share_of_routes():
     [found] = changed_isps(rows(as1=50, as2=50), rows(as1=50, as3=50))
     assert (found.before, found.after) == (("AS1", "AS2"), ("AS1", "AS3"))
     assert changed_isps(rows(as1=5), rows(as2=5)) == []
+
+
+@given(st.lists(st.integers(-3, 3), min_size=1, max_size=30))
+def test_equal_values_share_the_mean_of_their_ranks(values):
+    below = [sum(other < value for other in values) for value in values]
+    ranks = [low + (values.count(value) + 1) / 2 for low, value in zip(below, values, strict=True)]
+    assert mean_ranks(np.array(values, float)).tolist() == ranks

@@ -2,10 +2,10 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from screening.statistics.distributions import (
     find_beta_quantile,
@@ -16,13 +16,19 @@ from screening.statistics.distributions import (
 )
 
 
+@pytest.fixture(scope="module")
+def stats():
+    """Half a second to load, which no other process of the run pays."""
+    return import_module("scipy.stats")
+
+
 @pytest.mark.parametrize(("a", "b"), [(0.5, 9.5), (1, 1), (3.25, 40_000.75), (1e-3, 2), (0.1, 1)])
 @pytest.mark.parametrize("level", [1e-6, 0.05, 0.5, 0.95, 1])
-def test_beta(a, b, level):
+def test_beta(stats, a, b, level):
     assert find_beta_quantile(level, a, b) == pytest.approx(stats.beta.ppf(level, a, b), rel=1e-9)
 
 
-def test_normal():
+def test_normal(stats):
     levels = np.linspace(0, 1, 101)
     assert find_normal_quantile(levels) == pytest.approx(stats.norm.ppf(levels), rel=1e-12)
     assert float(find_normal_quantile(0.99)) == pytest.approx(2.3263478740408408)
