@@ -1,5 +1,6 @@
 """Regions compared: Figures 14 and 15, the choice that moves, and zones of one region."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -16,7 +17,7 @@ from webapp.store.campaigns.places import vantage_places
 Row = dict[str, Any]
 # The figures show 15 places and three regions.
 SHOWN_VANTAGES, SHOWN_REGIONS = 15, 3
-BAR_PX, GAP_PX, BARS_PX = 9.0, 9.0, 520.0
+BAR_PX, GAP_PX = 9.0, 9.0
 VANTAGES_A_PAGE = 50
 _THE_PAPERS = ("us-east-1", "us-west-1", "us-west-2")
 # IMC'13 section 4.5.1, by region: mean latency in ms and mean rate in bytes per second.
@@ -26,6 +27,25 @@ PUBLISHED = {
 }
 # Figure 16 at k = 1: the best single region for all clients.
 PUBLISHED_BEST = {"latency": 184.0, "throughput": 845_000.0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The layout of the bars, in units of the drawing: labels are to their left, or above them."""
+
+    name: str
+    bars_px: float
+    left_px: float
+    right_px: float
+    above_px: float
+    ticks: int
+
+
+# The page shows the tall one on phones.
+_SHAPES = (
+    _Shape("wide", 520.0, left_px=150.0, right_px=70.0, above_px=0.0, ticks=6),
+    _Shape("tall", 310.0, left_px=4.0, right_px=26.0, above_px=18.0, ticks=4),
+)
 
 
 @require_GET
@@ -101,24 +121,41 @@ def _bars(frame: Frame, chosen: Row, points: dict[str, Any]) -> Row | None:
     tops = [r["mean"] + (r["sd"] or 0.0) for r in found if r["mean"] is not None]
     if not tops:
         return None
-    axis = Axis(0.0, max(tops), 0.0, BARS_PX)
+    labels = {v: p.city if (p := points.get(v)) and p.city else v for v in chosen["vantages"]}
+    return {"shapes": [_drawing(shape, max(tops), cells, labels, chosen) for shape in _SHAPES]}
+
+
+def _drawing(
+    shape: _Shape,
+    most: float,
+    cells: dict[tuple[str, str], Row],
+    labels: dict[str, str],
+    chosen: Row,
+) -> dict[str, Any]:
+    axis = Axis(0.0, most, 0.0, shape.bars_px)
     groups, y = [], 0.0
     for name in chosen["vantages"]:
-        bars = []
-        for at, region in enumerate(chosen["regions"]):
-            bars.append(
-                _bar(frame, axis, cells.get((name, region)), region, at, y + at * (BAR_PX + 2))
-            )
+        start = y + shape.above_px
+        bars = [
+            _bar(axis, cells.get((name, region)), region, at, start + at * (BAR_PX + 2))
+            for at, region in enumerate(chosen["regions"])
+        ]
         height = len(bars) * (BAR_PX + 2)
-        point = points.get(name)
-        label = point.city if point and point.city else name
-        groups.append({"label": label, "bars": bars, "y": y, "middle": y + height / 2})
-        y += height + GAP_PX
-    lines = [{"x": axis.at(v), "value": v} for v in axis.ticks(6)]
-    return {"groups": groups, "height": y, "lines": lines, "width": BARS_PX}
+        label_y = y + 9 if shape.above_px else y + height / 2
+        groups.append({"label": labels[name], "bars": bars, "label_y": label_y})
+        y = start + height + GAP_PX
+    return {
+        "name": shape.name,
+        "groups": groups,
+        "height": y,
+        "lines": [{"x": axis.at(v), "value": v} for v in axis.ticks(shape.ticks)],
+        "left": -shape.left_px,
+        "width": shape.left_px + shape.bars_px + shape.right_px,
+        "is_above": bool(shape.above_px),
+    }
 
 
-def _bar(frame: Frame, axis: Axis, cell: Row | None, region: str, at: int, y: float) -> Row:
+def _bar(axis: Axis, cell: Row | None, region: str, at: int, y: float) -> Row:
     made = {"region": region, "y": y, "kind": at % 8, "height": BAR_PX, "mean": None, "n": 0}
     if not cell or cell["mean"] is None:
         return made

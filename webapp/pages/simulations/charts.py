@@ -1,14 +1,35 @@
 """Charts of runs as shapes of SVG: bars beside published values, and the wiring of a topology."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from webapp.pages.simulations.formatting import number
 
-# Units of a drawing; the page stretches it.
-WIDTH, BAR_LEFT, BAR_HEIGHT = 640.0, 190.0, 46.0
+# Units of a drawing of a topology; the page stretches it.
+WIDTH = 640.0
 _DRAWING_HEIGHT, _MARGIN = 360.0, 24.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """The layout of a bar chart, in units of its drawing.
+
+    ``left`` is where bars start and ``text_room`` is kept for the values to their right; labels
+    are beside the bars, or ``above`` them.
+    """
+
+    name: str
+    width: float
+    left: float
+    text_room: float
+    row_height: float
+    above: float = 0.0
+
+
+# The page shows the tall one on phones.
+_SHAPES = (_Shape("wide", 640.0, 190.0, 190.0, 46.0), _Shape("tall", 340.0, 0.0, 160.0, 62.0, 18.0))
 
 
 def draw(chart: Mapping[str, Any], beside: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -23,34 +44,47 @@ def _draw_bars(chart: Mapping[str, Any], beside: Mapping[str, Any] | None) -> di
     rows = [row for row in chart["rows"] if row["value"] is not None]
     others = [row for row in beside["rows"] if row["value"] is not None] if beside else []
     values = [v for row in (*rows, *others) for v in _values(row)]
-    scale = _scale(values, bool(chart.get("is_logarithmic")))
+    is_logarithmic = bool(chart.get("is_logarithmic"))
+    return {
+        **{key: chart[key] for key in ("kind", "title", "unit")},
+        "shapes": [
+            {
+                "name": shape.name,
+                "width": shape.width,
+                "height": shape.row_height * len(rows),
+                "left": shape.left,
+                "above": shape.above,
+                "bars": _bars(rows, chart["unit"], shape, _scale(values, is_logarithmic, shape)),
+            }
+            for shape in _SHAPES
+        ],
+        "is_logarithmic": is_logarithmic,
+        "has_published": any(row.get("published") is not None for row in rows),
+    }
+
+
+def _bars(
+    rows: list[Mapping[str, Any]], unit: str, shape: _Shape, scale: Callable[[float], float]
+) -> list[dict[str, Any]]:
     bars = []
     for i, row in enumerate(rows):
         published, interval = row.get("published"), row.get("interval")
-        text = f"{number(row['value'])} {chart['unit']}".strip()
+        text = f"{number(row['value'])} {unit}".strip()
         if published is not None:
             text += f" (published {number(published)})"
         bars.append(
             {
-                "y": i * BAR_HEIGHT,
+                "y": i * shape.row_height,
                 "label": row["label"],
                 "width": scale(row["value"]),
                 "published": None if published is None else scale(published),
-                "low": BAR_LEFT + scale(interval[0]) if interval else None,
-                "high": BAR_LEFT + scale(interval[1]) if interval else None,
+                "low": shape.left + scale(interval[0]) if interval else None,
+                "high": shape.left + scale(interval[1]) if interval else None,
                 "text": text,
-                "text_x": BAR_LEFT + max(scale(v) for v in _values(row)) + 8,
+                "text_x": shape.left + max(scale(v) for v in _values(row)) + 8,
             }
         )
-    return {
-        **{key: chart[key] for key in ("kind", "title", "unit")},
-        "bars": bars,
-        "height": BAR_HEIGHT * len(bars),
-        "width": WIDTH,
-        "left": BAR_LEFT,
-        "is_logarithmic": bool(chart.get("is_logarithmic")),
-        "has_published": any(bar["published"] is not None for bar in bars),
-    }
+    return bars
 
 
 def _values(row: Mapping[str, Any]) -> list[float]:
@@ -58,9 +92,9 @@ def _values(row: Mapping[str, Any]) -> list[float]:
     return [v for v in found if v is not None]
 
 
-def _scale(values: list[float], is_logarithmic: bool) -> Any:
-    """The length of a bar by its value; a logarithmic one begins at a tenth of the least."""
-    room = WIDTH - BAR_LEFT - 190
+def _scale(values: list[float], is_logarithmic: bool, shape: _Shape) -> Callable[[float], float]:
+    """The length of a bar by its value; a logarithmic one starts at half of the least."""
+    room = shape.width - shape.left - shape.text_room
     most = max([v for v in values if v > 0], default=1.0)
     if not is_logarithmic:
         return lambda value: round(room * max(value, 0.0) / most, 2)

@@ -1,5 +1,6 @@
 """Differences of two versions of a table: the largest change, and a grid of all rows."""
 
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -108,23 +109,27 @@ def _cell_text(row: dict[str, Any], column: str, whole: int | None) -> str:
 
 
 def difference_grid(change: TableChange, slug: str) -> Grid:
-    """All rows with before, after and change of the measures that matter most."""
+    """All rows with before, after and change of two measures; phones show those of the second."""
     keys = [k for k in change.keys if not _is_merged(k, change)]
     shown = _shown(change)
     columns = [Column(k, LABELS.get(k, k)) for k in keys]
     for measure in shown:
-        label = LABELS.get(measure, measure)
+        label, is_spare = LABELS.get(measure, measure), measure != shown[-1]
         columns += [
-            Column(f"{measure}_before", f"{label}, before", numeric=True, muted=True),
-            Column(f"{measure}_after", f"{label}, after", numeric=True),
-            Column(f"{measure}_change", "Change", numeric=True),
+            Column(f"{measure}_before", f"{label}, before", True, muted=True, is_spare=is_spare),
+            Column(f"{measure}_after", f"{label}, after", True, is_spare=is_spare),
+            Column(f"{measure}_change", "Change", True, is_spare=is_spare),
         ]
     known = zip(*(_wholes(change, side) for side in _SIDES), strict=True)
     rows = tuple(
         Row(
             (
                 *(key_cell(k, r, slug) for k in keys),
-                *(c for m in shown for c in _cells(m, r, dict(zip(_SIDES, of, strict=True)))),
+                *(
+                    replace(c, is_spare=m != shown[-1])
+                    for m in shown
+                    for c in _cells(m, r, dict(zip(_SIDES, of, strict=True)))
+                ),
             )
         )
         for r, of in zip(change.rows, known, strict=True)

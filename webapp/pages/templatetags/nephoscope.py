@@ -89,6 +89,9 @@ def moment(value: datetime | None) -> str:
     return f"{value.day} {value:%b %Y, %H:%M} UTC" if value else formatting.NONE
 
 
+_PROOF_CLASSES = {"region": "mono", "zone": "mono", "provider": "provider-word"}
+
+
 @register.simple_tag
 def proof_link(
     slug: str, name: str, kind: str, provider: str, value: str = "", *, bare: bool = False
@@ -103,7 +106,7 @@ def proof_link(
         '<span class="visually-hidden">: evidence on {}</span></a>',
         href,
         "" if bare else tag_html(provider),
-        "mono" if kind in ("region", "zone") else "",
+        _PROOF_CLASSES.get(kind, ""),
         text,
         name,
     )
