@@ -8,6 +8,7 @@ import time
 import pytest
 import uvicorn
 
+from tests.delays import within
 from webapp import server
 
 
@@ -62,11 +63,9 @@ def drip(raw, text, every_s):
 
 @pytest.mark.parametrize("text", [b"", b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"y" * 60])
 def test_a_head_that_does_not_come_ends_the_connection(port, text):
-    start = time.monotonic()
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
+    with within(3), socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
         threading.Thread(target=drip, args=(raw, text, 0.05)).start()
         said = read_all(raw)
-    assert time.monotonic() - start < 3
     assert said == server.TOO_SLOW
     head, _, body = said.partition(b"\r\n\r\n")
     assert f"Content-Length: {len(body)}".encode() in head
@@ -76,11 +75,11 @@ def test_a_body_that_stops_or_never_ends_ends_the_connection(port):
     head = b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\n"
     for every_s, least_s in ((5.0, 0.3), (0.1, 1.2)):
         start = time.monotonic()
-        with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
+        with within(5), socket.create_connection(("127.0.0.1", port), timeout=60) as raw:
             raw.sendall(head)
             threading.Thread(target=drip, args=(raw, b"x" * 100, every_s), daemon=True).start()
             said = read_all(raw)
-        assert least_s < time.monotonic() - start < 5
+        assert least_s < time.monotonic() - start
         assert b"200 OK" not in said
 
 
@@ -103,8 +102,7 @@ def test_a_crowd_of_silent_connections_loses_its_oldest(port, monkeypatch):
     with contextlib.ExitStack() as stack:
         first = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
         time.sleep(0.15)
-        start = time.monotonic()
-        for _ in range(20):
-            stack.enter_context(socket.create_connection(("127.0.0.1", port)))
-        assert read_all(first) == server.TOO_SLOW
-        assert time.monotonic() - start < 0.25
+        with within(0.25):
+            for _ in range(20):
+                stack.enter_context(socket.create_connection(("127.0.0.1", port)))
+            assert read_all(first) == server.TOO_SLOW

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
+from tests.delays import within
 from tests.stores import copy_store
 
 pytestmark = pytest.mark.services
@@ -279,13 +280,12 @@ def read_answer(raw):
 
 
 def test_a_body_of_a_gigabyte_is_refused_before_it_is_read(site):
-    before, start = site.stored(), time.monotonic()
-    with site.begin("Content-Length: 1000000000") as raw:
+    before = site.stored()
+    with within(10), site.begin("Content-Length: 1000000000") as raw:
         raw.sendall(b" " * 100_000)
         answer = read_answer(raw)
     assert b" 413 " in answer.split(b"\r\n")[0]
     assert b"8,000,000" in answer
-    assert time.monotonic() - start < 10
     assert site.stored() == before
 
 
@@ -332,10 +332,9 @@ def test_slow_senders_keep_nobody_waiting(site):
     try:
         for raw in slow:
             raw.sendall(b"{")
-        start = time.monotonic()
-        assert site.post(pack(report(80)))[0] == 201
-        # They may hold the door for 30 s.
-        assert time.monotonic() - start < 20
+        # They may keep their connections for 30 s.
+        with within(20):
+            assert site.post(pack(report(80)))[0] == 201
     finally:
         for raw in slow:
             raw.close()

@@ -406,7 +406,7 @@ def await_port(port, process):
 
 def test_a_real_server_gives_the_same_by_walk_and_by_transfer(real_server):
     zone, server = real_server
-    found = walk(server)[ZONE]
+    found = walk(server, limits=WalkLimits(silence_s=10, whole_s=60))[ZONE]
     assert (found.status, set(found.names)) == ("OK", zone.expected())
     assert found.wildcard
     whole = Zone(ZONE, (Server(server.address, server.port),))

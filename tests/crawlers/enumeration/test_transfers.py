@@ -18,6 +18,7 @@ from crawlers.sources.axfr import TransferReader, TransferReaderLimits
 from crawlers.sources.base import Zone
 from crawlers.sources.transfers import TransferLimits, Transfers
 from tests.crawlers.engine.scripted import CLOSE, HOLD, RESET, Scripted, framed, rrset, transfer
+from tests.delays import within
 from tests.examples import examples
 
 SOA = "ns1.{0} hostmaster.{0} {1} 7200 3600 1209600 300"
@@ -231,10 +232,9 @@ def hollow(query):
 @pytest.mark.parametrize("bound", [{"records": 1_000}, {"octets": 20_000}, {"held": 1_000}])
 def test_an_endless_transfer_ends(script, bound):
     limits = TransferLimits(silence_s=2, whole_s=20, **bound)
-    began = time.monotonic()
-    found = harvest_one(script, limits=limits)
+    with within(10):
+        found = harvest_one(script, limits=limits)
     assert (found.status, found.complete) == ("BUDGET", False)
-    assert time.monotonic() - began < 10
 
 
 def test_a_trickle_ends():
@@ -287,11 +287,9 @@ def test_transfers_keep_to_the_limit_per_server():
 
 def test_a_dead_server_is_not_waited_for_by_every_zone():
     zones = [f"z{i}.test" for i in range(40)]
-    began = time.monotonic()
-    with Scripted(lambda _: [HOLD]) as dead, Scripted(give) as good:
+    with within(3), Scripted(lambda _: [HOLD]) as dead, Scripted(give) as good:
         found = harvest(dead, good, zones=zones)
     assert {h.status for h in found.values()} == {"OK"}
-    assert time.monotonic() - began < 3
     assert len(dead.asked) <= 8
 
 
