@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from analysis.impact.latency_models.pair_files import place_client
-from analysis.impact.latency_models.path_model import Pairs
+from analysis.impact.latency_models.pair_matrices import Pairs
 from analysis.impact.places import Client, Point, Region, describe_regions
 from core.errors import BadInput
 from webapp.store.campaigns import selectors

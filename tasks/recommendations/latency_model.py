@@ -15,19 +15,16 @@ import numpy as np
 from django.conf import settings
 
 from analysis.campaigns.importers.public_matrices import read_errors_as_bad_input
-from analysis.impact.latency_models.pair_files import (
-    join_pairs,
-    read_latency_pairs,
-    read_places,
-)
-from analysis.impact.latency_models.path_model import Pairs, PathModel, fit_paths
+from analysis.impact.latency_models.pair_files import read_latency_pairs, read_places
+from analysis.impact.latency_models.pair_matrices import Pairs, join_pairs
+from analysis.impact.latency_models.path_model import PathModel, cross_validate, fit_paths
 from analysis.impact.latency_models.stated_model import STATED, LatencyModel
 from analysis.impact.places import Point
 from core.errors import BadInput, Damaged
 from core.files import open_text, replace_file
 
 _FILE = "latency-model.npz"
-_ARRAYS = ("curve", "sources", "targets", "correction")
+_ARRAYS = ("curve", "sources", "targets", "coefficients")
 # Names of unknown places that a report lists.
 _SHOWN = 20
 
@@ -79,15 +76,17 @@ def fit_model(
         inputs.append(_describe("campaign", slug, pairs))
     if not parts:
         raise BadInput("name a file of round-trip times, or a campaign")
-    model, accuracy = fit_paths(join_pairs(parts))
+    pairs = join_pairs(parts)
+    model, accuracy = fit_paths(pairs), cross_validate(pairs)
     about = {
         "kind": "paths",
         "fitted_at": datetime.now(UTC).isoformat(timespec="seconds"),
         "inputs": inputs,
-        "source_km": model.source_km,
-        "target_km": model.target_km,
+        "impossible": accuracy.impossible,
         "held_out": asdict(accuracy.model),
         "stated_held_out": asdict(accuracy.stated),
+        "held_out_pairs": asdict(accuracy.seen),
+        "stated_held_out_pairs": asdict(accuracy.seen_stated),
         "continents": {name: asdict(found) for name, found in accuracy.continents.items()},
         "low": accuracy.low,
         "high": accuracy.high,
@@ -97,8 +96,7 @@ def fit_model(
 
 
 def _describe(kind: str, name: str, pairs: Pairs) -> dict[str, Any]:
-    n_pairs = int(np.isfinite(pairs.rtt_ms).sum())
-    return {"kind": kind, "name": name, "sources": len(pairs.sources), "pairs": n_pairs}
+    return {"kind": kind, "name": name, "sources": len(pairs.sources), "pairs": pairs.n_pairs}
 
 
 def _path() -> Path:
@@ -121,5 +119,4 @@ def _load(path: Path, changed_ns: int) -> Fitted:
             arrays = {name: found[name] for name in _ARRAYS}
     except (OSError, ValueError, KeyError) as error:
         raise Damaged(f"{path.name} is damaged ({error}); fit the model again") from error
-    model = PathModel(**arrays, source_km=about["source_km"], target_km=about["target_km"])
-    return Fitted(model, about)
+    return Fitted(PathModel(**arrays), about)

@@ -16,8 +16,9 @@ from analysis.impact.places import Client, Region
 from analysis.optimization import Samples
 from core.errors import MissingData
 
-# Light in fibre: the speed of light over the refractive index of glass, 1.468.
-FIBRE_KM_PER_MS = 299.792458 / 1.468
+# Refractive index of glass: how many times as long light takes in fibre as in vacuum.
+REFRACTION = 1.468
+FIBRE_KM_PER_MS = 299.792458 / REFRACTION
 # Fewer pairs or clients do not determine a stretch.
 MIN_PAIRS = 30
 MIN_CLIENTS = 5

@@ -4,7 +4,7 @@ WonderNetwork-like pings between cities, RIPE Atlas-like means between countries
 the columns source, destination and a round trip in ms.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from analysis.deployment.countries import continents
 from analysis.impact.csv_tables import read_published_rows
 from analysis.impact.internet_users import country_users, nearest_country
-from analysis.impact.latency_models.path_model import Pairs
+from analysis.impact.latency_models.pair_matrices import Pairs
 from analysis.impact.places import Client, Point, Region, describe_regions
 from core.errors import BadInput
 
@@ -70,23 +70,7 @@ def read_latency_pairs(
     if not known:
         raise BadInput(f"{table}: no place is known; give a file of places with coordinates")
     pairs = {pair: total / n for pair, (total, n) in sums.items() if known.keys() >= set(pair)}
-    if names <= country_users().keys() - places.keys():
-        # Means between countries are of both directions.
-        pairs = {(b, a): rtt for (a, b), rtt in pairs.items()} | pairs
     return PairFile(_matrix(pairs, known), tuple(sorted(names - known.keys())))
-
-
-def join_pairs(parts: Sequence[Pairs]) -> Pairs:
-    """Return one matrix of several; pairs between them are not measured."""
-    rows, columns = (sum(n) for n in zip(*(part.rtt_ms.shape for part in parts), strict=True))
-    rtt_ms = np.full((rows, columns), np.nan)
-    row = column = 0
-    for part in parts:
-        n_sources, n_targets = part.rtt_ms.shape
-        rtt_ms[row : row + n_sources, column : column + n_targets] = part.rtt_ms
-        row, column = row + n_sources, column + n_targets
-    sources = tuple(source for part in parts for source in part.sources)
-    return Pairs(sources, tuple(target for part in parts for target in part.targets), rtt_ms)
 
 
 def _find_places(names: Iterable[str], places: Mapping[str, Point]) -> dict[str, Point]:
@@ -107,7 +91,7 @@ def _matrix(pairs: Mapping[tuple[str, str], float], known: Mapping[str, Point]) 
         rtt_ms[row[source], column[target]] = value
     return Pairs(
         tuple(place_client(known[name]) for name in sources),
-        tuple(Region(at=known[name]) for name in targets),
+        tuple(_place_region(known[name]) for name in targets),
         rtt_ms,
     )
 
@@ -116,3 +100,8 @@ def place_client(at: Point) -> Client:
     """Return a client at a place, with the country and the continent of the nearest city."""
     country = nearest_country(at)
     return Client(country, continents().get(country, ""), at)
+
+
+def _place_region(at: Point) -> Region:
+    client = place_client(at)
+    return Region(country=client.country, continent=client.continent, at=at)

@@ -92,7 +92,8 @@ def test_a_fitted_model_replaces_the_stated_one_and_states_its_errors(tmp_path):
     text = " ".join(Client().get(reply["Location"]).content.decode().split())
     row = Recommendation.objects.get()
     assert (row.source["kind"], row.source["model"]["kind"]) == ("modelled", "paths")
-    assert "210 measured pairs of places (countries.csv)" in text
+    assert "measured pairs of places (countries.csv, n = 210)" in text
+    assert "Errors of the model" in text
     assert "North America" in text
     assert "modelled, not measured" in text
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from django import template
 
+from core.wording import SMALL
 from webapp.pages.recommendations.sentences import amount
 from webapp.pages.ui import formatting
 
@@ -52,6 +53,19 @@ def country_name(code: str | None) -> str:
 def continent_name(continent: str) -> str:
     """Return ``North America`` for ``north-america``."""
     return continent.replace("-", " ").title()
+
+
+@register.filter
+def held_out_rows(model: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return rows of errors of a model of paths: in all, by continent, of known places."""
+    rows = {"Places that the fit has not seen": model["held_out"]}
+    rows |= {f"… clients in {continent_name(c)}": row for c, row in model["continents"].items()}
+    rows["… by the stated model of distance"] = model["stated_held_out"]
+    # Models that were fitted before errors of pairs were measured have none.
+    if "held_out_pairs" in model:
+        rows["Pairs of places that other pairs measure"] = model["held_out_pairs"]
+        rows["… by the stated model of distance, same pairs"] = model["stated_held_out_pairs"]
+    return [{"name": n, **row, "is_counted": row["pairs"] >= SMALL} for n, row in rows.items()]
 
 
 @register.filter

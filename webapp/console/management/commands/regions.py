@@ -10,6 +10,7 @@ import django
 from django.core.management.base import CommandParser
 
 from core.errors import BadInput
+from core.wording import SMALL
 from webapp.console.input_files import input_file
 from webapp.console.product_command import ProductCommand, prepare_store, read_date
 
@@ -127,6 +128,7 @@ class Command(ProductCommand):
             self.write_note(line)
 
     def _model(self, options: dict[str, Any]) -> None:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         from tasks.recommendations import latency_model  # noqa: PLC0415
 
         if options["pairs"] or options["campaign"]:
@@ -217,10 +219,19 @@ def _model_lines(about: Mapping[str, Any]) -> Iterator[str]:
         yield "{kind}\t{name}\t{sources:,} sources\t{pairs:,} pairs".format(**row)
         if row.get("unknown"):
             yield f"places not known, left out: {', '.join(row['unknown'])}"
+    if about.get("impossible"):
+        yield f"faster than light in vacuum, left out: {about['impossible']:,} pairs"
     yield "held out\tpairs\tmedian error\tp90 error"
-    held = {"all": about["held_out"], **about["continents"]}
-    for name, row in (held | {"stated model": about["stated_held_out"]}).items():
-        yield f"{name}\t{row['pairs']:,}\t{row['median']:.1%}\t{row['p90']:.1%}"
+    held = {
+        "places": about["held_out"],
+        **about["continents"],
+        "places, stated model": about["stated_held_out"],
+        "pairs": about["held_out_pairs"],
+        "pairs, stated model": about["stated_held_out_pairs"],
+    }
+    for name, row in held.items():
+        errors = f"{row['median']:.1%}\t{row['p90']:.1%}" if row["pairs"] >= SMALL else "-\t-"
+        yield f"{name}\t{row['pairs']:,}\t{errors}"
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
