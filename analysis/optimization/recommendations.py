@@ -15,6 +15,8 @@ from analysis.optimization.failures.distance_limits import (
 )
 from analysis.optimization.failures.robust import solve_robust
 from analysis.optimization.failures.robust_percentile import solve_robust_percentile
+from analysis.optimization.groups.group_costs import GroupCosts, group_costs
+from analysis.optimization.groups.worst_group import solve_worst_group
 from analysis.optimization.model.constraints import Constraints, Limits, limit
 from analysis.optimization.model.costs import NO_ANSWER, Costs, cost
 from analysis.optimization.model.objectives import Objective
@@ -54,9 +56,14 @@ class Study:
     samples: Samples
     objective: Objective = field(default_factory=Objective)
     costs: Costs = field(init=False)
+    groups: GroupCosts | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.costs = cost(self.samples, self.objective)
+        if self.objective.worst_group:
+            if not self.samples.groups:
+                raise BadInput("the countries of the clients are unknown", field="worst_country")
+            self.groups = group_costs(self.costs, self.samples.groups)
 
     def recommend(
         self, k: int, constraints: Constraints | None = None, effort: Effort | None = None
@@ -82,8 +89,21 @@ class Study:
     def value_of(self, regions: Iterable[str], *, survive_loss: bool = False) -> float | None:
         """Return the objective's value for any set; None if it answers nothing."""
         members = tuple(self.samples.regions.index(name) for name in regions)
-        exact = exact_value(self.costs, members, self._share(), survive_loss=survive_loss)
+        if self.groups is not None:
+            robust = replace(self.groups, is_robust=survive_loss)
+            exact = robust.exact(members) if len(members) > survive_loss else None
+        else:
+            exact = exact_value(self.costs, members, self._share(), survive_loss=survive_loss)
         return None if exact is None else self.costs.value_of(float(exact))
+
+    def group_means(self, regions: Iterable[str]) -> dict[str, float]:
+        """Return the mean of each group of clients for any set; empty without groups."""
+        if self.groups is None:
+            return {}
+        members = [self.samples.regions.index(name) for name in regions]
+        means = self.groups.means(members)
+        values = [self.costs.value_of(float(mean)) for mean in means]
+        return dict(zip(self.groups.names, values, strict=True))
 
     def value_without(self, regions: Iterable[str], lost: str) -> float | None:
         """Return a set's value once a region fails, never better than before; None if none is left.
@@ -97,6 +117,8 @@ class Study:
         if not rest:
             return None
         costs = self.costs
+        if self.groups is not None:
+            return costs.value_of(float(self.groups.exact(rest)))
         if costs.penalty is None:
             answered = (costs.matrix[members] != NO_ANSWER).any(axis=0)
             matrix = np.where(costs.matrix == NO_ANSWER, costs.lost, costs.matrix)
@@ -117,6 +139,8 @@ class Study:
         aim = Aim(places, effort.within, until, effort.runners_up_s, effort.plain_cells)
         share = self._share()
         after = build_loss_limit(self.samples, self.costs, self.objective, asked)
+        if self.groups is not None:
+            return self._solve_worst_group(limits, k, asked, aim)
         if asked.survive_loss or after is not None:
             self._check_robust_size(k, has_limit=after is not None)
             if after is not None and k == PAIR:
@@ -130,6 +154,18 @@ class Study:
         if share is not None:
             return solve_percentile(self.costs, limits, k, share, aim)
         return solve_mean(self.costs, limits, k, aim)
+
+    def _solve_worst_group(self, limits: Limits, k: int, asked: Constraints, aim: Aim) -> Solution:
+        if asked.after_loss_ms is not None:
+            raise BadInput(
+                "a latency limit after a loss is for the mean; with the worst country, ask that "
+                "the set survive a loss",
+                field="after_loss_ms",
+            )
+        if asked.survive_loss:
+            self._check_robust_size(k, has_limit=False)
+        groups = group_costs(self.costs, self.samples.groups, is_robust=asked.survive_loss)
+        return solve_worst_group(groups, limits, k, aim)
 
     def _check_robust_size(self, k: int, *, has_limit: bool) -> None:
         if has_limit and self._share() is not None:
@@ -202,6 +238,9 @@ def warm_up() -> list[tuple[Samples, Recommendation, Constraints]]:
         (3, replace(near, survive_loss=True)),
     )
     study.recommend(2, None, Effort(plain_cells=0))
+    grouped = replace(samples, groups=("a", "b") * 5)
+    worst = Study(grouped, Objective(worst_group=True))
+    worst.recommend(2, None)
     return [(samples, study.recommend(size, asked), asked) for size, asked in every]
 
 

@@ -170,6 +170,7 @@ def read(
         )
     populations = _bytes(files, "populations", read_populations) or {}
     routes = _bytes(files, "isps", read_routes) or {}
+    found = replace(found, groups=tuple(_country(clients, name) for name in found.clients))
     domains = _bytes(files, "domains", read_domain_uses) or ()
     group_clients = _bytes(files, "group_clients", read_group_clients) or {}
     return Known(
@@ -177,6 +178,10 @@ def read(
         group_clients=group_clients,
         carbon=_bytes(files, "carbon", read_carbon) or {},
     )
+
+
+def _country(clients: Mapping[str, Client], name: str) -> str:
+    return clients[name].country if name in clients else ""
 
 
 def ask(known: Known, options: Mapping[str, Any]) -> Question:
@@ -192,6 +197,7 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
         )
     }
     _check_joint(known, numbers)
+    _check_worst_country(known, options, numbers)
     if numbers["budget"] is not None and not options.get("front"):
         raise BadInput("a budget is for the front of costs; ask for front too", field="budget")
     return Question(
@@ -223,6 +229,28 @@ def _check_joint(known: Known, numbers: Mapping[str, Any]) -> None:
         raise BadInput(text, field="joint_budget")
     if strange := sorted(set(known.group_clients) - groups):
         raise BadInput(f"no domain is in the group {strange[0]!r}", field="group_clients")
+
+
+def _check_worst_country(
+    known: Known, options: Mapping[str, Any], numbers: Mapping[str, Any]
+) -> None:
+    if not options.get("worst_country"):
+        return
+    samples = known.samples
+    lacking = [
+        name
+        for name, country, weight in zip(
+            samples.clients, samples.groups, samples.weights, strict=True
+        )
+        if weight > 0 and not country
+    ]
+    if lacking:
+        text = f"the country of {len(lacking):,} clients is unknown, the first is {lacking[0]!r}"
+        raise BadInput(f"{text}; give a table of clients", field="worst_country")
+    for name, is_asked in (("front", options.get("front")), *numbers.items()):
+        if name in ("front", "joint_budget", "joint_cost") and is_asked not in (None, False):
+            text = "it is for means over all clients, not for the worst country"
+            raise BadInput(text, field=name)
 
 
 def _least_size(options: Mapping[str, Any]) -> int:
@@ -269,7 +297,8 @@ def _objective(options: Mapping[str, Any]) -> Objective:
     penalty = _number(options, "penalty")
     if penalty is not None and missing is Missing.EXCLUDE:
         raise BadInput("excluded answers have no penalty; give one of the two", field="penalty")
-    return Objective(measure, percentile, missing, penalty)
+    is_worst = bool(options.get("worst_country"))
+    return Objective(measure, percentile, missing, penalty, is_worst)
 
 
 def _one_of(options: Mapping[str, Any], name: str, kind: Any, usual: Any) -> Any:

@@ -4,6 +4,7 @@ Command, API and pages show this document; nothing else solves for them.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -179,6 +180,7 @@ def _result(
         "members": _members(study, question, answer),
         "static": _static(study, answer.regions),
         "after_loss": _after_loss(question, answer.regions),
+        "countries": _countries(study, question, answer.regions),
         **_doubt(doubted),
     }
 
@@ -201,6 +203,31 @@ def _after_loss(question: Question, regions: tuple[str, ...]) -> dict[str, Any] 
     }
 
 
+def _countries(
+    study: Study, question: Question, regions: tuple[str, ...]
+) -> list[dict[str, Any]] | None:
+    """Return each country's mean, the worst first; None unless the worst country is optimised.
+
+    ``after_loss`` is the mean after the loss that is worst for the country, where sets are to
+    survive one.
+    """
+    if not study.objective.worst_group or not regions:
+        return None
+    means = study.group_means(regions)
+    robust = question.constraints.survive_loss and len(regions) > 1
+    rests = [study.group_means([r for r in regions if r != lost]) for lost in regions * robust]
+    faster = study.objective.measure is Measure.LATENCY
+    pick, sign = (max, -1) if faster else (min, 1)
+    after = {name: pick(rest[name] for rest in rests) if rests else None for name in means}
+    counts = Counter(study.samples.groups)
+    rows = [
+        {"country": name, "value": value, "after_loss": after[name], "clients": counts[name]}
+        for name, value in means.items()
+    ]
+    shown = "after_loss" if robust else "value"
+    return sorted(rows, key=lambda row: (sign * row[shown], row["country"]))
+
+
 def _certificate(answer: Recommendation) -> dict[str, Any] | None:
     if answer.proof is None or answer.value is None:
         return None
@@ -219,8 +246,14 @@ def _members(study: Study, question: Question, answer: Recommendation) -> list[d
 
 
 def _static(study: Study, regions: tuple[str, ...]) -> float | None:
-    """What the set gives if each client keeps one region; percentiles have no such figure."""
-    if not regions or study.objective.percentile is not None or study.value_of(regions) is None:
+    """What the set gives if each client keeps one region; only means over all clients have such a
+    figure."""
+    if (
+        not regions
+        or study.objective.worst_group
+        or study.objective.percentile is not None
+        or study.value_of(regions) is None
+    ):
         return None
     return route(study, regions).static
 
@@ -244,7 +277,9 @@ def _doubt(found: Uncertainty | None) -> dict[str, Any]:
 def _objective(study: Study) -> dict[str, Any]:
     asked, costs = study.objective, study.costs
     penalty = None if costs.penalty is None else costs.value_of(costs.penalty)
-    return {**asdict(asked), "penalty": penalty if costs.gaps else asked.penalty}
+    found = {**asdict(asked), "penalty": penalty if costs.gaps else asked.penalty}
+    found["worst_country"] = found.pop("worst_group")
+    return found
 
 
 def _asked(constraints: Constraints) -> dict[str, Any]:

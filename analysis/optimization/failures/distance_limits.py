@@ -162,7 +162,7 @@ def sets_within(sets: Sets, aim: Aim) -> Sets:
 
 def _loosened(plain: Solution, costs: Costs) -> Proof | None:
     """Return the proof of the relaxed problem, valid for its bound, without its sets."""
-    if plain.proof is None:
+    if not isinstance(plain.proof, Proof):
         return None
     floor = min(plain.proof.floor, int(plain.bound * costs.total_weight))
     return replace(plain.proof, floor=floor, listed=())

@@ -20,6 +20,7 @@ Row = tuple[str, str, str, float | None]
 class Samples:
     """Values (n_regions, n_clients, n_rounds), NaN where missing, and weights (n_clients,).
 
+    ``groups`` names the group of each client, such as its country, where that is known.
     Raise BadInput if shapes disagree, a name is listed twice, or a value or weight cannot be used.
     """
 
@@ -28,6 +29,7 @@ class Samples:
     rounds: tuple[str, ...]
     values: NDArray[Any]
     weights: NDArray[Any] = field(default_factory=lambda: np.empty(0))
+    groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.weights.size == 0:
@@ -37,6 +39,8 @@ class Samples:
             raise BadInput(f"values have the shape {self.values.shape}, names say {shape}")
         for kind in ("regions", "clients", "rounds"):
             _check_names(kind, getattr(self, kind))
+        if self.groups and len(self.groups) != len(self.clients):
+            raise BadInput(f"{len(self.clients)} clients need as many groups", field="groups")
         _check_weights(self.weights, len(self.clients))
         _check_values(self.values, self.regions)
 

@@ -57,6 +57,41 @@ class Proof:
     robust: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class GroupMultipliers:
+    """Dual levels (n_copies, n_points) float32 and shares of groups (n_copies, n_groups) of sum 1.
+
+    Points are those of positive weight, by the name of their group and then as in the samples.
+    There is one copy, or in a robust problem one per region of the base that may be lost.
+    """
+
+    levels: NDArray[np.float32]
+    shares: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class GroupBox:
+    """All sets with ``inside`` and without ``outside``, bounded from the partial set ``base``, or
+    listed one by one where there are no multipliers."""
+
+    inside: frozenset[int]
+    outside: frozenset[int]
+    base: tuple[int, ...]
+    multipliers: int | None
+
+
+@dataclass(frozen=True, eq=False)
+class GroupProof:
+    """Boxes that cover every allowed set; none has a set whose largest group mean is below
+    ``floor``, in units of cost."""
+
+    size: int
+    floor: float
+    boxes: tuple[GroupBox, ...]
+    multipliers: tuple[GroupMultipliers, ...]
+    robust: bool = False
+
+
 def in_original_order(multipliers: Multipliers, order: Ints | None) -> Multipliers:
     """Return multipliers of rearranged points in the order of the samples."""
     if order is None:

@@ -22,7 +22,7 @@ from analysis.optimization.solver.branch_and_bound import (
     Tree,
     sets_of,
 )
-from analysis.optimization.solver.certificate import Proof, in_original_order
+from analysis.optimization.solver.certificate import GroupProof, Proof, in_original_order
 from analysis.optimization.solver.lagrangian_bound import Node
 from analysis.optimization.solver.local_search import neighbours, start
 from analysis.optimization.solver.problem import Problem, field_of
@@ -62,7 +62,7 @@ class Solution:
     proven: bool
     places: int
     nodes: int
-    proof: Proof | None
+    proof: Proof | GroupProof | None
 
 
 def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:

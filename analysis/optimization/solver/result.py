@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from analysis.optimization.solver.certificate import Proof
+from analysis.optimization.solver.certificate import GroupProof, Proof
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Recommendation:
     rounding: float = 0.0
     seconds: float = 0.0
     nodes: int = 0
-    proof: Proof | None = None
+    proof: Proof | GroupProof | None = None
     checked: bool = False
     reason: str = ""
 

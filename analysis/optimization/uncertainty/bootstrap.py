@@ -138,10 +138,26 @@ class _Resamples:
         percentile = self.study.objective.percentile
         if percentile is not None:
             return self._percentiles(least, answered, percentile / 100)
+        if self.study.groups is not None:
+            return self._worst_means(least, answered)
         total = self._sum((least * answered).reshape(self.counted.shape))
         mass = self._sum(answered.reshape(self.counted.shape))
         mean: Floats = total / np.maximum(mass, 1e-300)
         return mean
+
+    def _worst_means(self, least: "NDArray[np.int32]", answered: Floats) -> Floats:
+        """Return the largest mean of a group that has weight in the resample."""
+        cells, mass = (one.reshape(self.counted.shape) for one in (least * answered, answered))
+        found = np.zeros(len(self.clients))
+        names = np.array(self.study.samples.groups, dtype=str)
+        for name in np.unique(names):
+            own = names == name
+            weights = self.clients[:, own]
+            total, weight = (
+                ((weights @ one[own]) * self.rounds).sum(axis=1) for one in (cells, mass)
+            )
+            found = np.maximum(found, total / np.where(weight > 0, weight, np.inf))
+        return found
 
     def _sum(self, cells: Floats) -> Floats:
         found: Floats = ((self.clients @ cells) * self.rounds).sum(axis=1)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import NO_ANSWER, Costs, Ints
 from analysis.optimization.solver.certificate import Box, Multipliers, Proof
+from analysis.optimization.verification.coverage import check_cover
 from analysis.optimization.verification.deadlines import Deadline
 from analysis.optimization.verification.failure_checks import (
     MAX_REMAINDERS,
@@ -86,7 +87,9 @@ class BoxChecker:
 
     def run(self) -> list[str]:
         """Return the errors of the boxes; raise UnfinishedCheck at the deadline."""
-        return self._cover() or [text for box in self.proof.boxes if (text := self._examine(box))]
+        proof, deadline = self.proof, self.deadline
+        wrong = check_cover(proof.boxes, self.limits, proof.size, self.regions, deadline)
+        return wrong or [text for box in self.proof.boxes if (text := self._examine(box))]
 
     def exact(self, members: tuple[int, ...]) -> Fraction:
         """Return a set's objective in units of cost, after its worst loss where one is to come."""
@@ -159,34 +162,6 @@ class BoxChecker:
             return max(int((self.matrix[list(r)].min(axis=0) * weights).sum()) for r in rests)
         least = self.matrix[list(members)].min(axis=0)
         return int((np.where(least == NO_ANSWER, lost or 0, least) * weights).sum())
-
-    def _cover(self) -> list[str]:
-        """Check that boxes are disjoint and cover every set."""
-        limits, k = self.limits, self.proof.size
-        held = frozenset(limits.inside), frozenset(limits.outside)
-        if self._overlap():
-            return ["two boxes hold the same set"]
-        sets = 0
-        for box in self.proof.boxes:
-            if not (held[0] <= box.inside and held[1] <= box.outside):
-                return ["a box is wider than the constraints"]
-            free = self.regions - len(box.inside | box.outside)
-            sets += comb(free, k - len(box.inside)) if k >= len(box.inside) else 0
-        everyone = comb(self.regions - len(held[0] | held[1]), max(k - len(held[0]), 0))
-        return [] if sets == everyone else ["the boxes do not hold every set"]
-
-    def _overlap(self) -> bool:
-        inside = np.zeros((len(self.proof.boxes), self.regions), bool)
-        outside = inside.copy()
-        for a, box in enumerate(self.proof.boxes):
-            inside[a, list(box.inside)] = outside[a, list(box.outside)] = True
-        ins, outs = np.packbits(inside, axis=1), np.packbits(outside, axis=1)
-        for a in range(1, len(ins)):
-            self.deadline.check()
-            apart = (ins[:a] & outs[a]).any(axis=1) | (outs[:a] & ins[a]).any(axis=1)
-            if not apart.all():
-                return True
-        return False
 
     def _examine(self, box: Box) -> str:
         """Return the error of one box, or an empty text."""

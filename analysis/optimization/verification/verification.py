@@ -7,6 +7,7 @@ are enumerated.
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,18 @@ from analysis.optimization.model.constraints import Constraints, Facts, limit
 from analysis.optimization.model.costs import Costs, cost
 from analysis.optimization.model.objectives import Measure, Missing, Objective
 from analysis.optimization.model.samples import Samples
+from analysis.optimization.solver.certificate import GroupProof
 from analysis.optimization.solver.result import Recommendation
 from analysis.optimization.verification.box_checks import PAIR, BoxChecker, Far
 from analysis.optimization.verification.deadlines import Deadline
+from analysis.optimization.verification.group_checks import GroupChecker
 
 Floats = NDArray[np.float64]
 
 # Relative tolerance of float means, besides the stated rounding.
 FLOAT_SHARE = 1e-9
+# A largest group mean is proven up to this share of it.
+PROVEN_SHARE = 3e-8
 
 
 def check(
@@ -47,6 +52,11 @@ def check(
         return wrong
     costs = cost(samples, objective)
     limits = limit(samples.regions, constraints)
+    if isinstance(answer.proof, GroupProof):
+        groups, deadline = samples.groups, Deadline(until)
+        return _check_floor(costs, answer, answer.proof) or (
+            GroupChecker(costs, groups, limits, answer.proof, deadline).run()
+        )
     far = _far(samples, costs, constraints)
     if far is not None and answer.k == PAIR:
         # A loss leaves one region of a pair, so no set has a region that violates the limit alone.
@@ -55,6 +65,21 @@ def check(
     examiner = BoxChecker(costs, limits, answer.proof, _share(objective), far, Deadline(until))
     wrong += _check_claims(samples, costs, answer, examiner)
     return wrong or examiner.run()
+
+
+def _check_floor(costs: Costs, answer: Recommendation, proof: GroupProof) -> list[str]:
+    """Check that value and bound are implied by the floor of a largest group mean."""
+    slack = _slack(answer) * costs.scale + PROVEN_SHARE * proof.floor
+    own = [answer.value or 0.0, answer.value if answer.bound is None else answer.bound]
+    for claimed, name in zip(own, ("value", "bound"), strict=True):
+        cost = (
+            (costs.top - (claimed or 0.0) * costs.scale)
+            if costs.top
+            else (claimed or 0.0) * (costs.scale)
+        )
+        if cost > proof.floor + slack:
+            return [f"the proof does not reach the {name}"]
+    return []
 
 
 def measure(
@@ -77,19 +102,41 @@ def _value(samples: Samples, members: list[int], objective: Objective) -> float 
     faster = objective.measure is Measure.LATENCY
     best = (np.fmin if faster else np.fmax).reduce(values, axis=0)
     gaps = np.isnan(best)
+    if objective.worst_group:
+        return _worst_mean(samples, best, (weights, counted), objective)
     if objective.missing is Missing.EXCLUDE:
         best, weights = best[~gaps], weights[~gaps]
     else:
         best, weights, gaps = best[counted], weights[counted], gaps[counted]
-        penalty = objective.penalty
-        if penalty is None:
-            penalty = float(np.nanmax(samples.values)) if faster else 0.0
-        best = np.where(gaps, penalty, best)
+        best = np.where(gaps, _penalty(samples, objective), best)
     if weights.sum() <= 0:
         return None
     if objective.percentile is None:
         return float((best * weights).sum() / weights.sum())
     return _percentile(best.ravel(), weights.ravel(), objective.percentile / 100, faster)
+
+
+def _penalty(samples: Samples, objective: Objective) -> float:
+    if objective.penalty is not None:
+        return objective.penalty
+    is_latency = objective.measure is Measure.LATENCY
+    return float(np.nanmax(samples.values)) if is_latency else 0.0
+
+
+def _worst_mean(
+    samples: Samples, best: Floats, points: tuple[Floats, Any], objective: Objective
+) -> float:
+    """Return the worst of the groups' means, by definition."""
+    weights, counted = points
+    filled = np.where(np.isnan(best), _penalty(samples, objective), best)
+    filled = np.where(counted, filled, 0.0)
+    means = []
+    for name in set(samples.groups):
+        own = [i for i, group in enumerate(samples.groups) if group == name]
+        total = float(weights[own].sum())
+        if total > 0:
+            means.append(float((filled[own] * weights[own]).sum()) / total)
+    return max(means) if objective.measure is Measure.LATENCY else min(means)
 
 
 def _weigh_points(samples: Samples) -> tuple[NDArray[np.bool_], Floats]:

@@ -1,5 +1,6 @@
 """Every set, weighed by definition in exact fractions; shares no line with the product."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -19,6 +20,41 @@ def points(samples):
         weight = Fraction(str(float(samples.weights[c])))
         rows += [(weight / len(own), cells) for cells in own]
     return rows
+
+
+def points_by_group(samples):
+    """Rows of ``points`` for each group of clients that has weight."""
+    found = {}
+    for name in sorted(set(samples.groups)):
+        own = [c for c, group in enumerate(samples.groups) if group == name]
+        part = (
+            replace(
+                samples,
+                clients=tuple(samples.clients[c] for c in own),
+                values=samples.values[:, own],
+                weights=samples.weights[own] + 0.0,
+                groups=(),
+            )
+            if samples.weights[own].any()
+            else None
+        )
+        rows = points(part) if part else []
+        if sum(w for w, _ in rows):
+            found[name] = rows
+    return found
+
+
+def worst_group_ranking(samples, k, objective, constraints):
+    """All allowed sets with the worst mean of a group, best first."""
+    groups, penalty = points_by_group(samples), penalty_of(points(samples), objective)
+    weigh = worst_loss if constraints.survive_loss else value
+    worst = max if objective.measure == "latency" else min
+    found = []
+    for chosen in combinations(range(len(samples.regions)), k):
+        if allowed([samples.regions[r] for r in chosen], constraints):
+            means = [weigh(rows, chosen, objective, penalty) for rows in groups.values()]
+            found.append((worst(means), chosen))
+    return sorted(found, key=lambda f: f[0], reverse=objective.measure != "latency")
 
 
 def penalty_of(rows, objective):

@@ -80,6 +80,88 @@ def test_a_limit_of_carbon_by_command_api_and_page(seed, settings, tmp_path):
     assert "own meter, 2026-01-31" in " ".join(text.split())
 
 
+COUNTRIES = ("DE", "DE", "DE", "US", "US", "US", "JP", "JP", "BR")
+
+
+@pytest.mark.parametrize("robust", [False, True])
+def test_the_worst_country_by_command_api_and_page(robust, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    values, _, samples, _ = tables(4)
+    rows = [f"c{i},{country}" for i, country in enumerate(COUNTRIES)]
+    clients = "client,country\n" + "\n".join(rows)
+    (tmp_path / "samples.csv").write_text(samples)
+    (tmp_path / "clients.csv").write_text(clients)
+    lost = ("--survive-loss",) if robust else ()
+    paths = (str(tmp_path / "samples.csv"), "--clients", str(tmp_path / "clients.csv"))
+    by_command = ask_command(*paths, "--worst-country", *lost, "--k", "2..4")
+
+    asked = {"worst_country": True, "survive_loss": robust, "k": "2..4"}
+    body = {"samples": samples, "clients": clients, **asked}
+    kind = "application/json"
+    by_api = Client().post("/api/v1/recommendations", body, content_type=kind).json()["result"]
+
+    files = {
+        name: SimpleUploadedFile(f"{name}.csv", text.encode())
+        for name, text in (("samples", samples), ("clients", clients))
+    }
+    form = {**files, "objective": "latency", "k": "2..4"}
+    page = Client().post("/recommendations/samples/", form)["Location"]
+    query = f"set=1&percentile=worst-country{'&survive_loss=1' if robust else ''}"
+    Client().post(f"{page}keep/?{query}")
+    by_page = Recommendation.objects.order_by("-pk")[0].result
+
+    assert figures(by_command) == figures(by_api) == figures(by_page)
+    check_worst_countries(by_api["results"], values, robust)
+    text = " ".join(Client().get(f"{page}?{query}&k=3").content.decode().split())
+    assert "worst country’s mean round-trip time" in text
+    assert f"Of 4 countries, {by_api['results'][1]['countries'][0]['country']} is served" in text
+    assert '<option value="worst-country" selected>' in text
+
+
+def ask_command(*arguments):
+    said = StringIO()
+    call_command("regions", "recommend", *arguments, "--json", stdout=said)
+    return json.loads(said.getvalue())
+
+
+def check_worst_countries(rows, values, robust):
+    for row in rows:
+        assert row["proven"]
+        assert row["certificate"]["checked"]
+        assert row["value"] == pytest.approx(least_worst_country(values, row["k"], robust))
+        assert row["static"] is None
+        worst = row["countries"][0]
+        assert row["value"] == pytest.approx(worst["after_loss"] if robust else worst["value"])
+        assert worst["clients"] == COUNTRIES.count(worst["country"])
+
+
+def least_worst_country(values, k, robust):
+    def worst(chosen):
+        least = values[list(chosen)].min(axis=0)
+        return max(
+            np.mean([v for v, c in zip(least, COUNTRIES, strict=True) if c == country])
+            for country in set(COUNTRIES)
+        )
+
+    def after_loss(chosen):
+        return max(map(worst, combinations(chosen, k - 1)))
+
+    return min(map(after_loss if robust else worst, combinations(range(len(REGIONS)), k)))
+
+
+@pytest.mark.parametrize(
+    ("more", "field"),
+    [({}, "worst_country"), ({"percentile": 95}, "worst_country"), ({"front": True}, "front")],
+)
+def test_a_worst_country_that_cannot_be_found_names_the_field(more, field, settings, tmp_path):
+    settings.DATA_DIR = tmp_path
+    clients = "client,country\n" + "\n".join(f"c{i},DE" for i in range(9 if more else 8))
+    body = {"samples": tables(1)[2], "clients": clients, "worst_country": True, **more}
+    reply = Client().post("/api/v1/recommendations", body, content_type="application/json")
+    assert reply.status_code == 422
+    assert reply.json()["field"] == field
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -45,6 +45,7 @@ class OptionsIn(Body):
     k: Annotated[int, Field(ge=1, le=9_999)] | Sizes | None = None
     objective: Literal["latency", "throughput"] = "latency"
     percentile: Annotated[float, Field(gt=0, lt=100)] | None = None
+    worst_country: bool = False
     missing: Literal["penalty", "exclude"] = "penalty"
     penalty: Amount | None = None
     include: Names = []

@@ -124,7 +124,9 @@ def _finding(result: Part, look: AnswerView, scene: SelectedSet) -> dict[str, An
     """The finding in a sentence, in several, and in short facts."""
     chosen, current, unit = scene.chosen, result["current"], scene.unit
     asked = next((r for r in result["results"] if r["k"] == look.k), None)
-    about = Asked(look.k, unit, result["objective"]["percentile"], scene.is_modelled)
+    aim = result["objective"]
+    is_worst_country = bool(aim.get("worst_country"))
+    about = Asked(look.k, unit, aim["percentile"], scene.is_modelled, is_worst_country)
     return {
         "headline": headline(chosen, current, about),
         "steps": steps(chosen, current) if chosen else None,
@@ -138,7 +140,7 @@ def _sizes(result: Part, look: AnswerView, scene: SelectedSet) -> dict[str, Any]
     """Every size of set, and the regions of the chosen one."""
     rows, current = result["results"], result["current"]
     return {
-        "rows": with_published(rows, str(result["objective"]["measure"])),
+        "rows": with_published(rows, result["objective"]),
         "curve": draw_curve(rows, look.k, current["value"] if current else None),
         "slider": size_slider(result, look.k),
         "unchecked": any(row["certificate"] and not row["certificate"]["checked"] for row in rows),
@@ -220,14 +222,15 @@ def _basis(source: Part) -> dict[str, Any] | None:
     }
 
 
-def with_published(rows: Sequence[Part], measure: str) -> list[dict[str, Any]]:
+def with_published(rows: Sequence[Part], objective: Part) -> list[dict[str, Any]]:
     """Each size beside Figure 16, both as shares of the value at the first size."""
     first = rows[0]["value"] if rows and rows[0]["k"] == 1 else None
     found = []
     for row in rows:
         k, value = row["k"], row["value"]
         share = value / first if first and value is not None else None
-        known = measure == "latency" and k <= len(PUBLISHED_MS)
+        is_alike = objective["measure"] == "latency" and not objective.get("worst_country")
+        known = is_alike and k <= len(PUBLISHED_MS)
         was = PUBLISHED_MS[k - 1] / PUBLISHED_MS[0] if known and share is not None else None
         found.append({**row, "share": share, "published_share": was})
     return found

@@ -14,6 +14,8 @@ from core.errors import BadInput
 
 LISTS = ("include", "exclude", "provider", "continent", "country", "presence")
 PERCENTILES = ("50", "95", "99")
+# What the choice of percentiles says where the worst country is optimised instead.
+WORST_COUNTRY = "worst-country"
 NUMBERS = (
     *("per_provider", "price_ceiling", "percentile", "after_loss_ms", "after_loss_share"),
     *("min_zones", "min_isps", "max_carbon", "joint_budget"),
@@ -69,6 +71,8 @@ def read_constraints(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, An
     for name in NUMBERS:
         if whole or name in query:
             found[name] = _number(query, name)
+    if whole or "percentile" in query:
+        found["worst_country"] = query.get("percentile") == WORST_COUNTRY
     if whole or "survive_loss" in query:
         found["survive_loss"] = query.get("survive_loss", "") not in ("", "0")
     if not found.get("after_loss_ms", asked.get("after_loss_ms")):
@@ -92,7 +96,7 @@ def _names(query: QueryDict, name: str) -> list[str]:
 
 def _number(query: QueryDict, name: str) -> float | int | None:
     text = query.get(name, "").strip()
-    if not text:
+    if not text or (name == "percentile" and text == WORST_COUNTRY):
         return None
     try:
         value = float(text)
@@ -112,7 +116,10 @@ def controls(
     asked = options.get("percentile")
     providers = sorted({p["provider"] for p in places if p["provider"]})
     continents = sorted({p["continent"] for p in places if p.get("continent")})
-    means = [Choice("", "Mean", asked is None)]
+    is_worst = bool(options.get("worst_country"))
+    means = [Choice("", "Mean", asked is None and not is_worst)]
+    if "clients" in files or is_worst:
+        means.append(Choice(WORST_COUNTRY, "Worst country’s mean", is_worst))
     shares = [Choice(p, "Median" if p == "50" else f"p{p}", _same(asked, p)) for p in PERCENTILES]
     return Controls(
         texts={

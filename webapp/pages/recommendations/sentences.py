@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from core.wording import number
 from webapp.pages.ui import formatting
 
 Result = Mapping[str, Any]
@@ -23,6 +24,7 @@ class Asked:
     unit: str
     percentile: float | None = None
     is_modelled: bool = False
+    is_worst_country: bool = False
 
 
 def number_word(count: int) -> str:
@@ -47,7 +49,7 @@ def headline(chosen: Result | None, current: Result | None, asked: Asked) -> str
     regions = f"{number_word(k)} region{'s' if k != 1 else ''}"
     here = current["value"] if current else None
     if here is None:
-        return _without_comparison(regions, k != 1, amount(value, unit), unit, asked.percentile)
+        return _without_comparison(regions, k != 1, amount(value, unit), asked)
     if current and set(chosen["regions"]) == set(current["regions"]):
         return f"Your deployment is the best of its size already: {amount(value, unit)}"
     now = len(current["regions"]) if current else 0
@@ -57,7 +59,7 @@ def headline(chosen: Result | None, current: Result | None, asked: Asked) -> str
     if now > k and (value < here if unit else value > here):
         ends = f"{amount(value, unit)} instead of {amount(here, unit)}"
         return f"{regions} {'beats' if k == 1 else 'beat'} your {_low(now)}: {ends}"
-    return _change(regions, k != 1, (here, value), unit, asked.percentile)
+    return _change(regions, k != 1, (here, value), asked)
 
 
 def _as_good(regions: str, k: int, now: int, asked: Asked) -> str:
@@ -70,10 +72,11 @@ def _as_good(regions: str, k: int, now: int, asked: Asked) -> str:
     return f"{regions} {verb} your clients {what} as the {_low(now)} you have"
 
 
-def _without_comparison(
-    regions: str, many: bool, value: str, unit: str, percentile: float | None
-) -> str:
+def _without_comparison(regions: str, many: bool, value: str, asked: Asked) -> str:
+    unit, percentile = asked.unit, asked.percentile
     serve = "serve" if many else "serves"
+    if asked.is_worst_country:
+        return f"{regions} {serve} every country {'within' if unit else 'at'} {value} on average"
     if percentile is not None:
         limit = "within" if unit else "at"
         more = "" if unit else " or faster"
@@ -85,10 +88,9 @@ def _low(count: int) -> str:
     return number_word(count).lower()
 
 
-def _change(
-    regions: str, many: bool, ends: tuple[float, float], unit: str, percentile: float | None
-) -> str:
+def _change(regions: str, many: bool, ends: tuple[float, float], asked: Asked) -> str:
     before, after = ends
+    unit, percentile = asked.unit, asked.percentile
     share = (after - before) / before if before else 0.0
     better = share < 0 if unit else share > 0
     what = "round-trip time" if unit else "throughput"
@@ -96,13 +98,15 @@ def _change(
         what = f"{'median' if percentile == 50 else f'p{percentile:g}'} {what}"
     if abs(share) < LEAST_CHANGE:
         return f"{regions} {'give' if many else 'gives'} your clients what they have now"
+    who = "the worst-served country" if asked.is_worst_country else "your clients"
     if better:
         verb = ("cut" if many else "cuts") if unit else ("raise" if many else "raises")
-        return f"{regions} {verb} your clients’ {what} by {formatting.share(abs(share))}"
+        whose = "the worst-served country’s" if asked.is_worst_country else "your clients’"
+        return f"{regions} {verb} {whose} {what} by {formatting.share(abs(share))}"
     cost = "cost" if many else "costs"
     if unit:
-        return f"{regions} {cost} your clients {formatting.share(abs(share))} more time than now"
-    return f"{regions} {cost} your clients {formatting.share(abs(share))} of their throughput"
+        return f"{regions} {cost} {who} {formatting.share(abs(share))} more time than now"
+    return f"{regions} {cost} {who} {formatting.share(abs(share))} of their throughput"
 
 
 def steps(chosen: Result, current: Result | None) -> dict[str, list[str]]:
@@ -122,7 +126,7 @@ def sentences(
     """Return further sentences, the most important first."""
     if chosen is None:
         return []
-    found = [_certainty(chosen), _next(chosen, rows, unit)]
+    found = [_worst_country(chosen, unit), _certainty(chosen), _next(chosen, rows, unit)]
     if outlook:
         found += [
             _worst(outlook, "region", "fails", unit),
@@ -132,6 +136,20 @@ def sentences(
             _modelled(outlook),
         ]
     return [text for text in found if text]
+
+
+def _worst_country(chosen: Result, unit: str) -> str:
+    rows = chosen.get("countries")
+    if not rows:
+        return ""
+    worst = rows[0]
+    clients = f"n = {number(worst['clients'], 'client')}"
+    countries = number(len(rows), "country", "countries")
+    text = f"Of {countries}, {worst['country']} is served worst"
+    text += f": {amount(worst['value'], unit)} on average ({clients})"
+    if worst["after_loss"] is None:
+        return f"{text}."
+    return f"{text}, {amount(worst['after_loss'], unit)} after the loss that is worst for it."
 
 
 def _certainty(chosen: Result) -> str:

@@ -22,6 +22,8 @@ def value_in(value: float | None, unit: str) -> str:
 def aim(objective: Mapping[str, Any]) -> str:
     """What is made best, in words."""
     what = "round-trip time" if objective["measure"] == "latency" else "throughput"
+    if objective.get("worst_country"):
+        return f"worst country’s mean {what}"
     percentile = objective.get("percentile")
     if percentile is None:
         return f"mean {what}"

@@ -64,6 +64,11 @@ class Command(ProductCommand):
         )
         take.add_argument("--k", metavar="N or A..B", help="sizes of sets; default 1..8")
         take.add_argument("--objective", choices=("latency", "throughput"), default="latency")
+        take.add_argument(
+            "--worst-country",
+            action="store_true",
+            help="the mean of the country that is served worst, by --clients",
+        )
         take.add_argument("--missing", choices=("penalty", "exclude"), default="penalty")
         take.add_argument(
             "--format", choices=("samples", "square", "city-pairs"), default="samples"
@@ -254,6 +259,8 @@ def _note_lines(document: Mapping[str, Any]) -> Iterator[str]:
         if row["unanswered"]:
             share = f"{row['unanswered_share']:.2%} of the weight"
             yield f"k = {row['k']}: {row['unanswered']:,} client-rounds unanswered, {share}"
+        if row["countries"]:
+            yield _worst_country_line(row)
     yield "columns: k, value, interval of 95 in 100 draws, proof, regions"
     current = document["current"]
     if current and current["regret"] is not None:
@@ -264,6 +271,13 @@ def _note_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _domain_lines(document["domains"])
     yield from _joint_lines(document["joint"])
     yield from _front_lines(document["front"], document["prices"])
+
+
+def _worst_country_line(row: Mapping[str, Any]) -> str:
+    worst = row["countries"][0]
+    value = worst["value"] if worst["after_loss"] is None else worst["after_loss"]
+    text = f"{worst['country']}, {value:.3f}, n = {worst['clients']:,} clients"
+    return f"k = {row['k']}: worst of {len(row['countries']):,} countries: {text}"
 
 
 def _joint_lines(found: Mapping[str, Any] | None) -> Iterator[str]:
