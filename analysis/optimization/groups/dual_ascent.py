@@ -169,7 +169,7 @@ def restore(state: State, work: Work) -> None:
 
 
 @compile_loop
-def make_work(box: Box, state: State) -> Work:
+def create_work(box: Box, state: State) -> Work:
     """Return the arrays of an ascent."""
     shape = state.levels.shape
     return Work(
@@ -183,7 +183,7 @@ def make_work(box: Box, state: State) -> Work:
 @compile_loop
 def ascend(box: Box, state: State, target: float, steps: int) -> float:
     """Raise the bound of a box until it is above the target, or steps are over; return it."""
-    work = make_work(box, state)
+    work = create_work(box, state)
     best, length, stalled = -np.inf, 1.0, 0
     for _ in range(steps):
         weigh_points(box, state.shares, work.weighted)

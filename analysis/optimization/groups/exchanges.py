@@ -34,7 +34,9 @@ def first_set(costs: GroupCosts, limits: Limits, size: int) -> tuple[int, ...] |
     return find_allowed(limits, len(costs.values), size)
 
 
-def climb(costs: GroupCosts, limits: Limits, first: tuple[int, ...]) -> list[tuple[int, ...]]:
+def exchange_groups(
+    costs: GroupCosts, limits: Limits, first: tuple[int, ...]
+) -> list[tuple[int, ...]]:
     """Exchange regions while the score decreases; return the sets met, the first one too."""
     points = costs.compiled()
     chosen, met = as_ints(first), [first]

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 
 from analysis.optimization.groups.dual_ascent import Box, Floats, State, ascend, bound_by
-from analysis.optimization.groups.exchanges import climb, first_set
+from analysis.optimization.groups.exchanges import exchange_groups, first_set
 from analysis.optimization.groups.feasible_rows import find_feasible_rows
 from analysis.optimization.groups.group_costs import GroupCosts
 from analysis.optimization.groups.group_kernels import lift
@@ -97,7 +97,7 @@ class GroupTree:
         if first is None:
             return
         self.offer(first)
-        for members in climb(self.costs, self.limits, first):
+        for members in exchange_groups(self.costs, self.limits, first):
             self.offer(members)
         means = np.array([float(mean) for mean in self.costs.means(self.best)])
         self.points.turns[:] = np.argsort(-means, kind="stable")
@@ -211,7 +211,7 @@ class GroupTree:
     def _try(self, inside: tuple[int, ...], rows: Ints) -> None:
         members = (*inside, *map(int, rows))
         if not inside and self.limits.allow(members):
-            for chosen in climb(self.costs, self.limits, members):
+            for chosen in exchange_groups(self.costs, self.limits, members):
                 self.offer(chosen)
 
     def _skipped(self, node: Node) -> int:
