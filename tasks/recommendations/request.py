@@ -35,11 +35,10 @@ from analysis.optimization.files.matrices import (
 )
 from analysis.optimization.model.samples import client_weights
 from core.errors import BadInput
+from tasks.recommendations.option_checks import check_joint, check_worst_country
 
 # Sizes of sets in one question.
 MAX_SIZES = 32
-# Groups of domains with clients of their own, each of which is solved for.
-MAX_AUDIENCES = 100
 # Files besides the samples, by the name of their option.
 FILES = (
     *("weights", "regions", "clients", "isps", "prices", "price_list", "populations", "beside"),
@@ -196,8 +195,9 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
             *("joint_budget", "joint_cost"),
         )
     }
-    _check_joint(known, numbers)
-    _check_worst_country(known, options, numbers)
+    check_joint(known.domains, known.group_clients, numbers)
+    if options.get("worst_country"):
+        check_worst_country(known.samples, options, numbers)
     if numbers["budget"] is not None and not options.get("front"):
         raise BadInput("a budget is for the front of costs; ask for front too", field="budget")
     return Question(
@@ -212,45 +212,6 @@ def ask(known: Known, options: Mapping[str, Any]) -> Question:
         front=bool(options.get("front")),
         **{name: value for name, value in effort.items() if value is not None},
     )
-
-
-def _check_joint(known: Known, numbers: Mapping[str, Any]) -> None:
-    asked = [name for name in ("joint_budget", "joint_cost") if numbers[name] is not None]
-    if len(asked) > 1:
-        raise BadInput("a joint budget is of regions or of money, not both", field="joint_cost")
-    if asked and not known.domains:
-        raise BadInput("a joint budget is for a table of domains; add one", field="domains")
-    if len(known.group_clients) > MAX_AUDIENCES:
-        count = f"{len(known.group_clients):,} groups with clients of their own"
-        raise BadInput(f"{count}; at most {MAX_AUDIENCES} are solved", field="group_clients")
-    groups = {use.group or use.domain for use in known.domains}
-    if numbers["joint_budget"] is not None and numbers["joint_budget"] < len(groups):
-        text = f"{len(groups):,} deployments need {len(groups):,} regions at least"
-        raise BadInput(text, field="joint_budget")
-    if strange := sorted(set(known.group_clients) - groups):
-        raise BadInput(f"no domain is in the group {strange[0]!r}", field="group_clients")
-
-
-def _check_worst_country(
-    known: Known, options: Mapping[str, Any], numbers: Mapping[str, Any]
-) -> None:
-    if not options.get("worst_country"):
-        return
-    samples = known.samples
-    lacking = [
-        name
-        for name, country, weight in zip(
-            samples.clients, samples.groups, samples.weights, strict=True
-        )
-        if weight > 0 and not country
-    ]
-    if lacking:
-        text = f"the country of {len(lacking):,} clients is unknown, the first is {lacking[0]!r}"
-        raise BadInput(f"{text}; give a table of clients", field="worst_country")
-    for name, is_asked in (("front", options.get("front")), *numbers.items()):
-        if name in ("front", "joint_budget", "joint_cost") and is_asked not in (None, False):
-            text = "it is for means over all clients, not for the worst country"
-            raise BadInput(text, field=name)
 
 
 def _least_size(options: Mapping[str, Any]) -> int:

@@ -101,8 +101,8 @@ def _change(regions: str, many: bool, ends: tuple[float, float], asked: Asked) -
     who = "the worst-served country" if asked.is_worst_country else "your clients"
     if better:
         verb = ("cut" if many else "cuts") if unit else ("raise" if many else "raises")
-        whose = "the worst-served country’s" if asked.is_worst_country else "your clients’"
-        return f"{regions} {verb} {whose} {what} by {formatting.share(abs(share))}"
+        owner = "the worst-served country’s" if asked.is_worst_country else "your clients’"
+        return f"{regions} {verb} {owner} {what} by {formatting.share(abs(share))}"
     cost = "cost" if many else "costs"
     if unit:
         return f"{regions} {cost} {who} {formatting.share(abs(share))} more time than now"
