@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analysis.optimization.solver.block_kernels import settle
-from analysis.optimization.solver.certificate import ProofLog
+from analysis.optimization.solver.certificate import Ints, ProofLog
 from analysis.optimization.solver.lagrangian_bound import (
     MANY_POINTS,
     Ascent,
+    Branch,
     Effort,
     Node,
     outside_of,
@@ -42,10 +44,20 @@ SEARCH_FACTOR = 20
 # In a problem of many points, boxes of more free regions have a smaller budget.
 LARGE_SEARCH_ROWS = 60
 LARGE_SEARCH_FACTOR = 3
+# Above this gap, as a share of the cut-off, they are divided at once.
+LARGE_SEARCH_GAP = 0.0005
 # Up to this many cells, exhaustive search from rough duals is faster than subgradient steps first.
 PLAIN_CELLS = 20_000_000
-# Branch on the region chosen with about this frequency.
+# The first branch is on the region chosen with about this frequency.
 EVEN_SHARE = 0.45
+# Pseudo-costs are gains per change of frequency, of which this is the least.
+MIN_SPAN = 0.1
+# Regions chosen less or more often than these are branched on last.
+MIN_SHARE, MAX_SHARE = 0.05, 0.95
+# The least expected gain, as a share of the mean, and the factor of regions branched on last.
+LEAST = 1e-3
+
+Floats = NDArray[np.float64]
 
 
 class Bounder(Protocol):
@@ -62,6 +74,37 @@ class Outcome:
     bound: int
     proven: bool
     nodes: int
+
+
+class PseudoCosts:
+    """How much fixing or excluding a region has raised the bound (Benichou et al. 1971).
+
+    A region without gains of its own has the mean of all.
+    """
+
+    def __init__(self, regions: int) -> None:
+        self.sums = np.zeros((2, regions))
+        self.counts = np.zeros((2, regions))
+
+    @property
+    def known(self) -> bool:
+        """Whether both directions have been observed."""
+        return bool(self.counts.any(axis=1).all())
+
+    def observe(self, branch: Branch, gain: int) -> None:
+        """Record by how much a branch raised the bound of its box."""
+        span = 1 - branch.share if branch.is_fixed else branch.share
+        self.sums[int(branch.is_fixed), branch.region] += gain / max(span, MIN_SPAN)
+        self.counts[int(branch.is_fixed), branch.region] += 1
+
+    def scores(self, rows: Ints, share: Floats) -> Floats:
+        """Return the product of expected gains per region; ``share`` are frequencies, (n_rows,)."""
+        mean = self.sums.sum(axis=1, keepdims=True) / self.counts.sum(axis=1, keepdims=True)
+        unit = (self.sums[:, rows] + mean) / (self.counts[:, rows] + 1)
+        gains = np.maximum(unit * np.stack([share, 1 - share]), LEAST * unit.mean(axis=1)[:, None])
+        score: Floats = gains.prod(axis=0)
+        score[(share < MIN_SHARE) | (share > MAX_SHARE)] *= LEAST
+        return score
 
 
 class Tree:
@@ -85,6 +128,7 @@ class Tree:
         self.proof_log = ProofLog()
         self.open: list[tuple[int, int, Node]] = []
         self.nodes = self.pushed = 0
+        self.pseudo_costs = PseudoCosts(problem.field.values.shape[0])
 
     def run(self) -> Outcome:
         """Search until every box is closed or the time limit is reached."""
@@ -137,7 +181,11 @@ class Tree:
         left = self.problem.size - len(node.inside)
         if left > 0 and node.rows.size >= left:
             steps, length = self._steps(root=root)
+            before = node.bound
             self._improve_bound(node, Effort(steps, length, self.until), root)
+            if node.branch is not None:
+                gain = min(node.bound, self.problem.worth) - before
+                self.pseudo_costs.observe(node.branch, max(gain, 0))
         if root:
             self.root = replace(node)
         if node.closed or self._search_within_budget(node):
@@ -169,6 +217,9 @@ class Tree:
         is_wide = not node.inside or node.rows.size > LARGE_SEARCH_ROWS
         factor = LARGE_SEARCH_FACTOR if is_large and is_wide else SEARCH_FACTOR
         budget = factor * max(node.rows.size, 20)
+        is_far = problem.worth - node.bound > LARGE_SEARCH_GAP * problem.worth
+        if is_large and node.rows.size > LARGE_SEARCH_ROWS and is_far:
+            return False
         # Points without an answer are excluded by set, so that none of them is settled before.
         if is_large and not is_wide and node.rows.size and problem.field.lost < 0:
             return self._search_open_points(node, budget)
@@ -194,11 +245,21 @@ class Tree:
         return bool(explore(small, problem.rules, dual, box, problem.incumbents, budget))
 
     def _divide(self, node: Node) -> None:
-        frequency = np.zeros(0) if node.frequency is None else node.frequency[node.rows]
-        place = int(np.argmin(np.abs(frequency - EVEN_SHARE)))
+        place = self._pivot_place(node)
         pivot, rest = int(node.rows[place]), np.delete(node.rows, place)
+        share = 0.5 if node.frequency is None else float(node.frequency[pivot])
         for inside in ((*node.inside, pivot), node.inside):
-            self._push(Node(inside, rest, node.dual, node.side, node.bound, node.frequency))
+            branch = Branch(pivot, len(inside) > len(node.inside), share)
+            self._push(Node(inside, rest, node.dual, node.side, node.bound, node.frequency, branch))
+
+    def _pivot_place(self, node: Node) -> int:
+        """Return the free region whose two boxes are expected to gain the most."""
+        if node.frequency is None:
+            return 0
+        share = node.frequency[node.rows]
+        if not self.pseudo_costs.known:
+            return int(np.argmin(np.abs(share - EVEN_SHARE)))
+        return int(np.argmax(self.pseudo_costs.scores(node.rows, share)))
 
     def _push(self, node: Node) -> None:
         # The number keeps boxes of equal bounds in the order of their creation.

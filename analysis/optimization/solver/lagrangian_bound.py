@@ -39,9 +39,19 @@ MANY_POINTS = 100_000
 SIDE_STEP = 0.1
 
 
+@dataclass(frozen=True)
+class Branch:
+    """The region that is fixed or excluded in a box; ``share`` is its frequency in the parent."""
+
+    region: int
+    is_fixed: bool
+    share: float
+
+
 @dataclass(eq=False)
 class Node:
-    """A node of the search: fixed and free regions, duals, and frequency of choice per region."""
+    """A node of the search: fixed and free regions, duals, frequency of choice per region, and the
+    branch that made it."""
 
     inside: tuple[int, ...]
     rows: Ints
@@ -49,6 +59,7 @@ class Node:
     side: NDArray[np.float64] | None = None
     bound: int = 0
     frequency: NDArray[np.float64] | None = None
+    branch: Branch | None = None
     closed: bool = False
 
 
@@ -119,10 +130,13 @@ class Ascent:
 
     def _choose(self, saved: Ints) -> Ints:
         """Return the best choice within provider capacities; prices and groups are relaxed."""
-        limits = self.problem.limits
-        if min(limits.capacity, default=0) >= self.problem.size:
+        if not self._is_capped():
             return np.argpartition(-saved, self.left - 1)[: self.left]
         return choose_by_provider(self.problem, self.node, saved, self.left)
+
+    def _is_capped(self) -> bool:
+        """Whether a provider's capacity may be less than the size of the set."""
+        return min(self.problem.limits.capacity, default=0) < self.problem.size
 
     def _bound(self, saved: Ints, top: Ints) -> int:
         inside = int(self.constraint_duals.offset[list(self.node.inside)].sum())

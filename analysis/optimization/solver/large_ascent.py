@@ -35,6 +35,11 @@ from analysis.optimization.solver.problem import Problem
 
 # Steps between exact bounds.
 EXACT_INTERVAL = 15
+# Savings of all free regions are computed at every so many steps. In between, those of the best
+# ones only: so many per region still to choose, and so many more (partial pricing).
+PRICING_INTERVAL = 5
+PRICED_PER_CHOICE = 3
+PRICED_MORE = 16
 
 
 class LargeAscent(Ascent):
@@ -61,8 +66,9 @@ class LargeAscent(Ascent):
     def run(self) -> None:
         """Take steps until the box is closed, the limits are reached, or the ascent stalls."""
         problem, node = self.problem, self.node
+        saved = np.empty(0, np.int64)
         for count in range(self.effort.steps):
-            saved = self._save_roughly()
+            saved = self._save_roughly(saved, count)
             top = self._choose(saved)
             self._note(self._bound_roughly(saved, top), top)
             chosen = node.rows[top]
@@ -78,16 +84,35 @@ class LargeAscent(Ascent):
         self.constraint_duals.best = self.exact_rates
         self._finish()
 
-    def _save_roughly(self) -> Ints:
+    def _save_roughly(self, before: Ints, count: int) -> Ints:
+        """Return savings per free region; most are those of an earlier step."""
         problem, rows = self.problem, self.node.rows
+        priced = self._priced(before, count)
         saved = rough_gains(
             problem.field.values,
             problem.single_weights,
             self.rough,
-            rows,
+            rows[priced],
             (self.blocks, problem.lows),
         )
-        return np.rint(saved * self.unit).astype(np.int64) + self.constraint_duals.offset[rows]
+        fresh = np.rint(saved * self.unit).astype(np.int64)
+        fresh += self.constraint_duals.offset[rows[priced]]
+        if priced.size == rows.size:
+            return fresh
+        after: Ints = np.minimum(before, fresh.min())
+        after[priced] = fresh
+        return after
+
+    def _priced(self, before: Ints, count: int) -> Ints:
+        """Return the places of the free regions whose savings a step computes."""
+        places = np.arange(self.node.rows.size)
+        few = PRICED_PER_CHOICE * self.left + PRICED_MORE
+        # Regions may have been excluded since; capacities may need any region.
+        is_whole = count % PRICING_INTERVAL == 0 or before.size != places.size
+        if is_whole or few >= places.size or self._is_capped():
+            return places
+        best: Ints = np.sort(np.argpartition(-before, few)[:few])
+        return best
 
     def _bound_roughly(self, saved: Ints, top: Ints) -> int:
         if top.size < self.left:
