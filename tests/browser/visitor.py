@@ -35,6 +35,11 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.__shift += entry.value;
 }).observe({type: 'layout-shift', buffered: true});
 """
+# Frames of tables in which something is to the right of a phone's edge.
+_SIDEWAYS = """() => [...document.querySelectorAll('main .table-frame')]
+  .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
+  .map((e) => `${e.getAttribute('aria-label')} ${e.scrollWidth}/${e.clientWidth}`)"""
+_PHONE = 390
 _READY = """() => (
   (!document.querySelector('[data-chart]') || document.querySelector('[data-chart] svg')) &&
   (!document.querySelector('#map') || document.querySelector('#map .land'))
@@ -119,8 +124,12 @@ class Visitor:
             self.walk(path, screens if at % 2 else screens[::-1])
 
     def fits(self, width: int) -> None:
+        """Note what is wider than the screen, and on a phone each table that scrolls sideways."""
         if over := self.overflow():
             self.note(f"{over} px too wide at {width}")
+        if width == _PHONE:
+            for table in self.page.evaluate(_SIDEWAYS):
+                self.note(f"table scrolls sideways at {width}: {table}")
 
     def show(self, width: int, theme: str) -> None:
         """Change the screen in place."""

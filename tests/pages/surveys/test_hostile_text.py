@@ -1,5 +1,6 @@
 """Names and lines from outside never become markup."""
 
+import re
 from typing import Any
 
 import pytest
@@ -26,6 +27,22 @@ def test_a_finding_keeps_its_region_code_whole_and_its_markup_out() -> None:
     assert '<span class="code">us-east-1</span>' in made
     assert "&lt;b&gt;" in made
     assert "73.8\u202f%" in made
+
+
+@pytest.mark.parametrize(
+    ("sentence", "shown"),
+    [
+        ("us-east-1 and us-east-1", "us-east-1 (N. Virginia) and us-east-1"),
+        ("N. Virginia (us-east-1)", "N. Virginia (us-east-1)"),
+        ("runs in westeurope.", "runs in westeurope (Netherlands)."),
+        ("aws/sa-east-1", "aws/sa-east-1 (São Paulo)"),
+        ("zone us-east-1a", "zone us-east-1a"),
+        ("lb.us-east-1.elb.example", "lb.us-east-1.elb.example"),
+        ("xx-east-9 of us-east", "xx-east-9 of us-east"),  # unknown; two places
+    ],
+)
+def test_a_finding_names_the_place_of_a_region_once(sentence: str, shown: str) -> None:
+    assert re.sub("<[^>]*>", "", finding(sentence)) == shown
 
 
 @pytest.mark.parametrize("path", ["/", "/components/", "/s/{slug}/reports/regions/"])

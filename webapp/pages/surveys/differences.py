@@ -112,9 +112,12 @@ def difference_grid(change: TableChange, slug: str) -> Grid:
     """All rows with before, after and change of two measures; phones show those of the second."""
     keys = [k for k in change.keys if not _is_merged(k, change)]
     shown = _shown(change)
-    columns = [Column(k, LABELS.get(k, k)) for k in keys]
+    spare = {"kind"} if "target" in keys else set()
+    columns = [Column(k, LABELS.get(k, k), is_spare=k in spare) for k in keys]
     for measure in shown:
         label, is_spare = LABELS.get(measure, measure), measure != shown[-1]
+        if measure.endswith("share"):
+            label = "Share"  # the page says of what
         columns += [
             Column(f"{measure}_before", f"{label}, before", True, muted=True, is_spare=is_spare),
             Column(f"{measure}_after", f"{label}, after", True, is_spare=is_spare),
@@ -124,7 +127,7 @@ def difference_grid(change: TableChange, slug: str) -> Grid:
     rows = tuple(
         Row(
             (
-                *(key_cell(k, r, slug) for k in keys),
+                *(replace(key_cell(k, r, slug), is_spare=k in spare) for k in keys),
                 *(
                     replace(c, is_spare=m != shown[-1])
                     for m in shown

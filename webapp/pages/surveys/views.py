@@ -31,9 +31,17 @@ SHOWN_REJECTIONS = 50
 
 @require_GET
 def surveys(request: HttpRequest) -> HttpResponse:
-    """Every survey, newest first."""
-    rows = selectors.surveys(reader=request.user)
-    return render(request, "surveys/list.html", {"section": "surveys", "rows": rows})
+    """Every survey, newest first, or with ``?show=checks`` those of one domain."""
+    are_checks = request.GET.get("show") == "checks"
+    n_surveys, n_checks = selectors.count_surveys(request.user)
+    context = {
+        "section": "surveys",
+        "rows": selectors.surveys(reader=request.user, are_checks=are_checks),
+        "are_checks": are_checks,
+        "n_surveys": n_surveys,
+        "n_checks": n_checks,
+    }
+    return render(request, "surveys/list.html", context)
 
 
 @never_cache

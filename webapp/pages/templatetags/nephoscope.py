@@ -15,8 +15,9 @@ from django.utils.safestring import SafeString, mark_safe
 from webapp.pages.ui import formatting
 from webapp.pages.ui.glossary import read_terms
 from webapp.pages.ui.headings import LABELS
-from webapp.pages.ui.html_rows import name_html, percent, rows_html, tag_html
+from webapp.pages.ui.html_rows import name_html, percent, place_html, rows_html, tag_html
 from webapp.pages.ui.table_page import Row
+from webapp.store.ranges.region_places import place_name, region_codes
 from webapp.store.surveys import selectors
 
 register = template.Library()
@@ -46,14 +47,39 @@ register.filter("state_word", formatting.state)
 register.filter("change", formatting.change)
 
 
-_CODE = re.compile(r"\b[a-z]{2,3}(?:-[a-z]+)+-?\d\b")
+# Codes of three letters are too likely to mean something else in a sentence.
+_SHORTEST_CODE = 5
+_KNOWN_CODES = sorted(
+    (c for c in region_codes() if len(c) >= _SHORTEST_CODE), key=len, reverse=True
+)
+_CODE = re.compile(
+    r"(?<![\w.-])(?:" + "|".join(map(re.escape, _KNOWN_CODES)) + r"|[a-z]{2,3}(?:-[a-z]+)+-?\d)"
+    r"(?![\w-]|\.\w)"
+)
 
 
 @register.filter
 def finding(text: str) -> SafeString:
-    """A sentence whose numbers keep their units and whose region codes do not break."""
+    """A sentence whose numbers keep their units and whose region codes do not break.
+
+    The place follows the first mention of a code, unless the sentence names it already.
+    """
     escaped = conditional_escape(formatting.join_units(text))
-    return mark_safe(_CODE.sub(r'<span class="code">\g<0></span>', escaped))
+    named: set[str] = set()
+
+    def with_place(match: re.Match[str]) -> str:
+        code, shown = match[0], conditional_escape(place_name(match[0]))
+        is_new = bool(shown) and shown not in escaped and code not in named
+        named.add(code)
+        return f'<span class="code">{code}</span>' + (f" ({shown})" if is_new else "")
+
+    return mark_safe(_CODE.sub(with_place, escaped))
+
+
+@register.filter
+def place(code: str | None, provider: str | None = "") -> SafeString:
+    """The place of a region, to follow its code; nothing where it is not known."""
+    return place_html(place_name(code or "", provider or ""))
 
 
 @register.simple_tag
@@ -93,6 +119,12 @@ _PROOF_CLASSES = {"region": "mono", "zone": "mono", "provider": "provider-word"}
 
 
 @register.simple_tag
+def region_code(code: str) -> SafeString:
+    """The code of a region, and its place."""
+    return format_html('<span class="code">{}</span>{}', code, place(code))
+
+
+@register.simple_tag
 def proof_link(
     slug: str, name: str, kind: str, provider: str, value: str = "", *, bare: bool = False
 ) -> SafeString:
@@ -102,12 +134,13 @@ def proof_link(
     shown = formatting.provider_name(provider) if kind == "provider" else value
     text = formatting.feature(value) if kind == "pattern" else shown
     return format_html(
-        '<a class="label-link" href="{}" data-evidence>{}<span class="{}">{}</span>'
+        '<a class="label-link" href="{}" data-evidence>{}<span class="{}">{}</span>{}'
         '<span class="visually-hidden">: evidence on {}</span></a>',
         href,
         "" if bare else tag_html(provider),
         _PROOF_CLASSES.get(kind, ""),
         text,
+        place(value, provider) if kind == "region" else "",
         name,
     )
 
@@ -157,10 +190,11 @@ def set_members(dimension: str, text: str) -> SafeString:
     found = formatting.set_members(dimension, text)
     parts = [
         format_html(
-            '<span class="member">{}<span class="{}">{}</span></span>',
+            '<span class="member">{}<span class="{}">{}</span>{}</span>',
             tag_html(provider) if provider else "",
             "mono" if is_code else "note" if not provider else "",
             shown,
+            place(shown, provider) if dimension == "regions" else "",
         )
         for provider, shown, is_code in found[:MAX_MEMBERS]
     ]

@@ -47,6 +47,11 @@ def name_html(name: str) -> SafeString:
     )
 
 
+def place_html(name: str) -> SafeString:
+    """The place of a region beside its code; nothing for an empty name."""
+    return mark_safe(f' <span class="region-place">{escape(name)}</span>' if name else "")
+
+
 def percent(value: float | None) -> str:
     """A fraction as an SVG length."""
     return f"{min(1.0, max(0.0, value or 0)) * 100:.3f}%"

@@ -11,6 +11,7 @@ from core.denominators import wholes
 from core.report_tables import SPEC_BY_ID, Table
 from webapp.pages.ui import formatting
 from webapp.pages.ui.headings import column_heading
+from webapp.store.ranges.region_places import place_name
 from webapp.store.surveys.selectors import ReportRow
 
 # The share that the published figures are set beside, by table.
@@ -217,7 +218,7 @@ class _GridBuilder:
     def _cell(self, key: str, cells: Cells, before: Any, whole: int | None) -> Cell:
         value = cells[key]
         if key == "region":
-            return _region_cell(value, cells, self.slug, self._place(cells))
+            return _region_cell(value, cells, self.slug)
         if key in _WORDED:
             return _WORDED[key](value, cells, self.slug)
         if key.endswith("share"):
@@ -246,9 +247,10 @@ def _label_cell(kind: str, slug: str, provider: str, value: str, cell: Cell) -> 
     return replace(cell, href=f"{reverse('label', args=[slug])}?{query}", is_label=True)
 
 
-def _region_cell(value: Any, cells: Cells, slug: str, place: str = "") -> Cell:
+def _region_cell(value: Any, cells: Cells, slug: str) -> Cell:
     if value is None:
         return Cell("no region", "", tags=(cells["provider"],))
+    place = place_name(str(value), cells["provider"])
     cell = Cell(str(value), value, "code", sub=place, tags=(cells["provider"],))
     return _label_cell("region", slug, cells["provider"], str(value), cell)
 
@@ -315,7 +317,8 @@ def _target_cell(value: Any, cells: Cells, slug: str) -> Cell:
     who, kind = cells["provider"] or "", cells["kind"]
     text = formatting.provider_name(value) if kind == "provider" else value
     href = outage_href(slug, kind, who, value) if slug else ""
-    return Cell(text, value, kind="code", href=href, tags=(who,) if who else ())
+    place = place_name(str(value), who) if kind == "region" else ""
+    return Cell(text, value, kind="code", href=href, tags=(who,) if who else (), sub=place)
 
 
 def _operator_cell(value: Any, _cells: Cells, slug: str) -> Cell:

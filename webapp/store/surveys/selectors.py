@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, TypeVar
 
-from django.db.models import Model
+from django.db.models import Model, Q
 from django.utils import timezone
 
 from analysis.reporting import published
@@ -82,10 +82,28 @@ class ReportRow:
     contradicted: list[tuple[str, str, str]] = field(default_factory=list)
 
 
-def surveys(limit: int = 200, reader: Any = None) -> list[SurveyRow]:
-    """Surveys that a reader may see, newest first; without a reader, the public ones."""
-    rows = visible(Survey.objects.prefetch_related("range_tables"), reader)[:limit]
-    return [row_of(c) for c in rows]
+# A check measures one domain; a survey of several says something about the web.
+_CHECK = Q(n_domains=1)
+
+
+def surveys(
+    limit: int = 200, reader: Any = None, *, are_checks: bool | None = None
+) -> list[SurveyRow]:
+    """Surveys that a reader may see, newest first; without a reader, the public ones.
+
+    ``are_checks`` keeps those of one domain, or leaves them out; None keeps both.
+    """
+    rows = visible(Survey.objects.prefetch_related("range_tables"), reader)
+    if are_checks is not None:
+        rows = rows.filter(_CHECK if are_checks else ~_CHECK)
+    return [row_of(c) for c in rows[:limit]]
+
+
+def count_surveys(reader: Any = None) -> tuple[int, int]:
+    """Return how many surveys and how many checks of one domain a reader may see."""
+    rows = visible(Survey.objects.order_by(), reader)
+    checks = rows.filter(_CHECK).count()
+    return rows.count() - checks, checks
 
 
 def survey(slug: str, reader: Any = None) -> SurveyRow | None:
@@ -99,8 +117,7 @@ def front_survey(reader: Any = None) -> SurveyRow | None:
     """Return the newest visible survey with a report, for the home page."""
     done = [str(SurveyState.FINISHED), str(SurveyState.PARTIAL)]
     rows = visible(Survey.objects.filter(state__in=done).prefetch_related("range_tables"), reader)
-    # A check of one domain says nothing about the web.
-    found = rows.filter(n_domains__gt=1).first() or rows.first()
+    found = rows.exclude(_CHECK).first() or rows.first()
     return row_of(found) if found else None
 
 
