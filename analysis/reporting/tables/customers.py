@@ -107,11 +107,11 @@ TABLES = (
         "customers",
         customers.customers,
         _customers,
-        "A domain's customer country is the one with the greatest weight among those that were "
-        "imported for it, else that of its country-code top-level domain; codes sold all over "
-        "the world (.io, .tv) say nothing. Names take over their domain's. Both readings of “not "
-        "in the country”: none of the name's regions is there, or not all are. Names without a "
-        "region are not known. The published figures rest on Alexa's client shares.",
+        "The country of a domain's customers is the imported one with the greatest weight. "
+        "Without import, it is the country of the top-level domain, except for codes that are "
+        "sold all over the world (.io, .tv). Names have the country of their domain. “Not in the "
+        "country” has two readings: none of the regions of a name is there, or not all are. Names "
+        "without a region are unknown. The published figures use the client shares of Alexa.",
         checks=(_check_customers,),
         shares=(("other_country", "other_country_share", "known"),),
         notes=(
@@ -124,8 +124,8 @@ TABLES = (
         "customer-countries",
         customers.customer_countries,
         _countries,
-        "The same by customer country, for names with no region in it; the largest countries by "
-        "names.",
+        "The same by country of the customers, for names with no region there. The countries with "
+        "most names are listed.",
         shares=(("other_country", "other_country_share", "subdomains"),),
     ),
 )

@@ -98,11 +98,12 @@ TABLES = (
         "dangling",
         dangling.dangling,
         _dangling,
-        "A name whose alias leads to a provider's name that its own servers deny (NXDOMAIN); the "
-        "rule of the missing name says whose it was. “Can be claimed” is by the provider's "
-        "documented naming at the rule's date, not by a trial: no name was registered. Providers "
-        "that answer for missing names (GitHub Pages, S3) are not seen, so the counts are "
-        "lower bounds. Shares are of all dangling names; no published figure.",
+        "The alias of such a name leads to a name of a provider that the provider's own servers "
+        "deny (NXDOMAIN). The rule of the missing name shows the provider. “Can be claimed” "
+        "follows from the naming that the provider documents, at the date of the rule. No name "
+        "was registered to try it. Providers that answer for missing names (GitHub Pages, S3) are "
+        "not seen, so the counts are lower bounds. Shares are of all dangling names; no published "
+        "figure.",
         checks=(_check_dangling,),
         notes=(
             _claimable,
@@ -114,9 +115,8 @@ TABLES = (
         "dangling-names",
         dangling.dangling_names,
         _dangling_names,
-        "The dangling names themselves, first those whose target can be claimed, then by the "
-        "rank of the domain; the first 200, all others are in the lake table fronts. No published "
-        "figure.",
+        "The dangling names. Those whose target can be claimed are first, then the best-ranked "
+        "domains. The table has the first 200; the lake table fronts has all. No published figure.",
         checks=(_check_dangling_names,),
     ),
 )

@@ -142,9 +142,9 @@ TABLES = (
         "name-servers",
         name_servers.name_servers,
         _name_servers,
-        "Distinct host names in NS answers of cloud-using domains, placed by their addresses; the "
-        "first place that applies counts, from CloudFront down to elsewhere. In 2013 Route 53 "
-        "was in CloudFront's range, so the published 2,062 hold both.",
+        "Distinct host names in the NS answers of cloud-using domains. Their addresses show where "
+        "they are; the first row that applies counts, from CloudFront down. In 2013 Route 53 was "
+        "in the range of CloudFront, so the published 2,062 hold both.",
         checks=(_check_servers,),
         notes=(
             _operator,
@@ -156,8 +156,8 @@ TABLES = (
         "name-server-counts",
         name_servers.name_server_counts,
         _server_counts,
-        "Name servers of the domain that a cloud-using name belongs to; names of domains without "
-        "an NS answer are left out of n.",
+        "Name servers of the domain of each cloud-using name. Names of domains without an NS "
+        "answer are not in n.",
         distribution=("", "subdomains"),
     ),
     ReportTable(
@@ -172,10 +172,10 @@ TABLES = (
         "name-server-operators",
         sharing.name_server_operators,
         _operators,
-        "Operators by the registered domain of the server's host name; a few that use many such "
-        "domains are one. A shop's own name for a rented server hides who runs it, so the large "
-        "operators are lower bounds. “Only here” counts names all of whose name servers one "
-        "operator runs.",
+        "An operator is the registered domain of the host name of a server; a few operators with "
+        "many such domains are counted as one. A customer's own name for a rented server hides "
+        "its operator, so the large operators are lower bounds. “Only here” counts names whose "
+        "name servers all have one operator.",
         checks=(_check_operators,),
         shares=(("only_here", "only_here_share", "subdomains"),),
     ),

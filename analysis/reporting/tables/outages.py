@@ -134,10 +134,10 @@ TABLES = (
         "outages",
         outages.outages,
         _outages,
-        "A name is down when all its addresses are lost, or all name servers of its domain; "
-        "partly when some addresses are (for an operator: some name servers). A server is lost "
-        "when all its known addresses are. Addresses without a known zone survive a zone's "
-        "failure; “at most” counts them as lost. Shares are of all cloud-using names. The "
+        "A name is down when all its addresses are lost, or all name servers of its domain. It is "
+        "partly down when some addresses are lost; for an operator, some name servers. A server "
+        "is lost when all its known addresses are. Addresses without a known zone survive a "
+        "zone's failure; “at most” counts them as lost. Shares are of all cloud-using names. The "
         "published 16.1 % for us-east-1a is an error (see zones).",
         checks=(_check_outages,),
         notes=(
@@ -150,11 +150,11 @@ TABLES = (
         "outage-domains",
         outages.outage_domains,
         _outage_domains,
-        "A domain is down when all its names found with an address are, partly when any is hit; "
-        "the second reading asks for its cloud-using names only. The published “61 % of EC2 "
-        "domains, 2.3 % of the list” for us-east-1 follows from no published table: 67 % of EC2 "
-        "domains have a name there. Dependencies between domains are not counted, so these are "
-        "lower bounds.",
+        "A domain is down when all its names with an address are, and partly down when any is "
+        "hit. The second reading looks at its cloud-using names only. For us-east-1, the text "
+        "says “61 % of EC2 domains, 2.3 % of the list”. No published table gives that: 67 % of "
+        "EC2 domains have a name there. Dependencies between domains are not counted, so these "
+        "are lower bounds.",
         checks=(_check_outage_domains,),
     ),
 )

@@ -150,11 +150,12 @@ TABLES = (
         "patterns",
         patterns.patterns,
         _patterns,
-        "Labels are a set, not a partition: Beanstalk and some Heroku names also count as load "
+        "A name may have several labels: Beanstalk and some Heroku names also count as load "
         "balancers. Instances are distinct addresses, or logical names for cloud services, "
-        "Traffic Manager and Azure's CDN. The published 60,273 PaaS names do not equal the sum of "
-        "their parts (60,271), its text gives Heroku 97 % of them where its table gives 99.5 %, "
-        "and its domain shares fit some 38,000 EC2 domains rather than 38,291.",
+        "Traffic Manager and Azure's CDN. The published figures disagree in three places. The "
+        "60,273 PaaS names are not the sum of their parts (60,271). Heroku has 97 % of them in "
+        "the text and 99.5 % in the table. The shares of domains fit some 38,000 EC2 domains, not "
+        "38,291.",
         checks=(_check_patterns,),
         notes=(
             _single_machines,
@@ -166,9 +167,9 @@ TABLES = (
         "instance-counts",
         patterns.instance_counts,
         _instances,
-        "Distinct instances per name with the feature: addresses of virtual machines, and of the "
-        "load balancers' proxies. The published text says that 15 % use three or more virtual "
-        "machines; its own plot shows 35 %.",
+        "Distinct instances per name with the feature. These are addresses: of virtual machines, "
+        "or of the proxies of load balancers. The published text says that 15 % use three or more "
+        "virtual machines; its own plot shows 35 %.",
         checks=(_check_instances,),
         distribution=("feature", "subdomains"),
     ),

@@ -159,11 +159,11 @@ TABLES = (
         "regions",
         regions.regions,
         _regions,
-        "One count per name and region; CDN addresses are left out, since an edge says nothing "
-        "about where the origin is hosted. Domains add to more than their number because some use "
-        "several regions. “Only here” counts names with no other region in any cloud. The source "
-        "calls Ireland Azure's eu-west and the Netherlands its eu-north; Azure's own names are the "
-        "other way round, and the places decide here.",
+        "A name counts once in each of its regions. CDN addresses are left out, since an edge "
+        "does not show where the origin is hosted. Some domains use several regions, so the "
+        "domains add up to more than their number. “Only here” counts names with no other region "
+        "in any cloud. The source calls Ireland Azure's eu-west and the Netherlands its eu-north. "
+        "Azure's own names are the other way round. The places decide here.",
         checks=(_check_regions,),
         notes=(
             _only_region,
@@ -175,17 +175,16 @@ TABLES = (
         "region-counts",
         regions.region_counts,
         _region_counts,
-        "Regions of one provider per name, CDN left out; a name without a region is left out of n. "
-        "The mean of the published curve agrees with its region table (1.06 on EC2, 1.26 on "
-        "Azure).",
+        "Regions of one provider per name, without CDN. Names without a region are not in n. The "
+        "mean of the published curve agrees with its region table (1.06 on EC2, 1.26 on Azure).",
         distribution=("provider", "subdomains"),
     ),
     ReportTable(
         "domain-region-means",
         regions.region_means,
         _region_means,
-        "The unweighted mean over a domain's names that have a region of the provider; a domain "
-        "is in the first class whose upper edge its mean does not pass.",
+        "The unweighted mean over the names of a domain that have a region of the provider. A "
+        "domain is in the first class whose upper edge is not below its mean.",
         distribution=("provider", "domains"),
     ),
 )

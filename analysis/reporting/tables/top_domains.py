@@ -126,8 +126,8 @@ TABLES = (
         "top-domains",
         top_domains.top_domains,
         _top_domains,
-        "The ten best-ranked domains with a name on AWS. Totals come from enumeration and are "
-        "lower bounds, since a word list misses what it does not hold.",
+        "The ten best-ranked domains with a name on AWS. The totals come from enumeration. They "
+        "are lower bounds, since a word list finds only the names that it holds.",
         checks=(_check_top_domains,),
         notes=(
             _share_on_amazon,
@@ -139,7 +139,7 @@ TABLES = (
         "top-features",
         top_domains.top_features,
         _top_features,
-        "Features of the same ten domains; PaaS is Beanstalk and Heroku with or without a load "
+        "Features of the same ten domains. PaaS is Beanstalk and Heroku, with or without a load "
         "balancer. The published table also marks CDNs other than CloudFront, which are not "
         "detected.",
         checks=(_check_top_features,),
@@ -148,9 +148,9 @@ TABLES = (
         "top-regions",
         top_domains.top_regions,
         _top_regions,
-        "The fifteen best-ranked domains with a name in any cloud; k counts names by the number "
-        "of regions they use, over all providers. The published fourteen leave out conduit.com, "
-        "which its other tables rank 38th: by the definition it belongs here.",
+        "The fifteen best-ranked domains with a name in any cloud. The columns count names by "
+        "their number of regions, over all providers. The published table has fourteen and leaves "
+        "out conduit.com. Other tables of the study rank it 38th, so it belongs here.",
         checks=(_check_top_regions,),
     ),
 )

@@ -147,12 +147,12 @@ TABLES = (
         "zone-usage",
         zones.zones,
         _zones,
-        "One count per name and availability zone, for addresses whose zone was brought to the "
-        "survey; all others are in the rows “unknown”, never guessed. “Only here” counts names "
-        "with no other zone and no address of unknown zone. Published counts are in thousands. "
-        "Its text lets 16.1 % of subdomains depend on us-east-1a alone, which repeats the 16.1 "
-        "thousand domains of the table: an error, and the “only here” and outage tables show "
-        "what the observations give.",
+        "A name counts once in each of its availability zones. The survey knows zones only from "
+        "imported evidence. All other addresses are in the rows “unknown”; no zone is guessed. "
+        "“Only here” counts names with no other zone and no address of unknown zone. Published "
+        "counts are in thousands. The text says that 16.1 % of subdomains depend on us-east-1a "
+        "alone. That is an error: it repeats the 16.1 thousand domains of the table. “Only here” "
+        "and the outage tables show what the observations give.",
         checks=(
             _check_zones,
             _check_zone_uses,
@@ -167,9 +167,9 @@ TABLES = (
         "zone-counts",
         zones.zone_counts,
         _zone_counts,
-        "Identified zones of one provider per name, over all its regions; names without one are "
-        "left out of n. The published curve starts at 33.2 % for one zone and has the mean 1.95; "
-        "times the names with a zone it gives Table 12's 1,290.0 thousand uses.",
+        "Identified zones of one provider per name, over all its regions. Names without one are "
+        "not in n. The published curve starts at 33.2 % for one zone and has the mean 1.95. That "
+        "mean times the names with a zone gives the 1,290.0 thousand uses of Table 12.",
         distribution=("provider", "subdomains"),
     ),
     ReportTable(
@@ -177,16 +177,17 @@ TABLES = (
         zones.zone_means,
         _zone_means,
         "The unweighted mean over a domain's names with an identified zone, in classes by their "
-        "upper edge. The published text says that 12 % of domains use two or more zones per "
-        "name; its plot shows 12 % strictly above two, and some 23 % at two or more.",
+        "upper edge. The published text says that 12 % of domains use two or more zones per name. "
+        "The plot shows 12 % above two, and some 23 % at two or more.",
         distribution=("provider", "domains"),
     ),
     ReportTable(
         "top-zones",
         zones.top_zones,
         _top_zones,
-        "Zones of the ten best-ranked domains on EC2: the distinct zones of all their names, and "
-        "how many names use one, two or more; names without an identified zone are counted apart.",
+        "Zones of the ten best-ranked domains on EC2. The table has the distinct zones of all "
+        "their names, and how many names use one, two or more. Names without an identified zone "
+        "are counted apart.",
         checks=(_check_top_zones,),
     ),
 )

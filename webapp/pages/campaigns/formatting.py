@@ -127,10 +127,10 @@ HOW = {
     "campaign": "Each vantage point counts once: the mean of its values, then the mean "
     f"of those. Marks are shaded by the best region’s mean, or by the choice’s medians. {_VALUES}",
     "campaign-grid": f"A cell is over all values of all rounds of its pair. {_VALUES}",
-    "campaign-changes": "A change is a run of rounds whose medians lie beyond nearly all of up to "
-    "720 rounds before, where the new level lasts and differs by at least 1 ms, 1 % and 1.25 times "
-    "the range from p10 to p90. Its size is the median of all differences between rounds after "
-    "and before; the 95 % interval is by ranks.",
+    "campaign-changes": "A change starts a run of rounds whose medians lie beyond nearly all of up "
+    "to 720 rounds before. The new level lasts. It differs by at least 1 ms, by 1 %, and by 1.25 "
+    "times the range from p10 to p90. The size of a change is the median of all differences "
+    "between rounds after and before. Its 95 % interval is by ranks.",
     "campaign-regions": "Means of all values of a pair; in the table each vantage point counts "
     f"once. The spread is one standard deviation. {_VALUES}",
     "campaign-region": "Countries are those of the vantage points; each vantage point is one "

@@ -50,9 +50,9 @@ CAUSE_SENTENCES = {
 
 # What to do with the machines of each group that is not chosen.
 ADVICE = {
-    "terminate": "Surely bad, and most of their stalls are CPU time stolen by a neighbour. Read "
-    "before you run a command: the names are what the machines call themselves, and capitals "
-    "stand for what only you know.",
+    "terminate": "These are surely bad, and most of their stalls are CPU time stolen by a "
+    "neighbour. Read each command before you run it. The names are those that the machines gave. "
+    "Words in capitals are for you to replace.",
     "again": "Too little is known to end them: run the agent for 100 s, or a network test where "
     "the verdict asks for one.",
     "own-load": "Not the machine's fault: other work inside it, or its own CPU quota, causes the "
