@@ -35,8 +35,9 @@ new PerformanceObserver((list) => {
   for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.__shift += entry.value;
 }).observe({type: 'layout-shift', buffered: true});
 """
-# Frames of tables in which something is to the right of a phone's edge.
-_SIDEWAYS = """() => [...document.querySelectorAll('main .table-frame')]
+# Frames of tables in which something is to the right of a phone's edge. A matrix of places and
+# regions may scroll: its cells are compared along rows and columns.
+_SIDEWAYS = """() => [...document.querySelectorAll('main .table-frame:not(.table-frame--heat)')]
   .filter((e) => e.clientWidth && e.scrollWidth > e.clientWidth + 1)
   .map((e) => `${e.getAttribute('aria-label')} ${e.scrollWidth}/${e.clientWidth}`)"""
 _PHONE = 390

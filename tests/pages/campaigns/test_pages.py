@@ -133,7 +133,7 @@ def test_headlines_of_grid_and_map_are_those_of_all_pairs(get, cast):
     own = sorted((c for c in cells if c["region"] == "us-east-1"), key=lambda c: c["p50"])
     shown = plain(get("/wide-area/eighty-cities/?region=us-east-1"))
     near, far = (said.milliseconds(own[at]["p50"]) for at in (0, -1))
-    assert re.search(rf"us-east-1: {near} \([^)]+\) to {far} \([^)]+\)", shown)
+    assert re.search(rf"us-east-1 \(N. Virginia\): {near} \([^)]+\) to {far} \([^)]+\)", shown)
     # The table beside the map begins with the region of the headline, and has its figure.
     page = get("/wide-area/eighty-cities/")
     first = re.search(r'<tr data-end="([^"]+)">', page)[1]
@@ -186,7 +186,7 @@ def test_a_change_of_latency_is_dated_with_interval_and_n(get, client):
     page = " ".join(plain(get("/wide-area/moved/changes/")).split())
     assert "1 of 2 pairs changed its latency: 1 up, 0 down" in page
     # Round 60 of 15 minutes each after midnight.
-    assert "Oslo to us-east-1 1 Nov 2026, 15:00 UTC +9.0 ms" in page
+    assert "Oslo to us-east-1 N. Virginia 1 Nov 2026, 15:00 UTC +9.0 ms" in page
     pair = get("/wide-area/moved/pairs/v-one/us-east-1/")
     said = " ".join(plain(pair).split())
     assert "From 1 Nov 2026, 15:00 UTC: +9.0 ms (95 % interval +9.0 ms to +9.0 ms)" in said
