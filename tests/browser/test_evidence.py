@@ -68,4 +68,4 @@ def test_a_region_of_the_map_leads_to_its_outage(visit: Any) -> None:
     page.wait_for_selector(".pin.is-selected")
     page.locator(".pin[aria-label*='us-east-1']").click()
     page.wait_for_url("**target=us-east-1**")
-    assert "If us-east-1 fails" in page.inner_text("h1")
+    assert "If us-east-1 (N. Virginia) fails" in page.inner_text("h1")
