@@ -57,7 +57,7 @@ class Recursor:
 
 
 def find_unbound() -> str | None:
-    """Its binary, or ``None``; it often stands outside a user's PATH."""
+    """Its binary, or ``None``; it is often outside a user's PATH."""
     return shutil.which("unbound") or shutil.which("unbound", path="/usr/sbin:/usr/local/sbin")
 
 

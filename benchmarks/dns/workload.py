@@ -44,7 +44,7 @@ class Expected(NamedTuple):
 
 @dataclass(frozen=True)
 class Workload:
-    """Zones with 100 names each; what is asked is every name once and 50 more that are missing."""
+    """Zones with 100 names each; each name is queried once, and 50 names that do not exist."""
 
     zones: int = 2_000
     seed: int = 1

@@ -155,7 +155,7 @@ def _finding(
 
 
 def _by_threshold(trips: RoundTrips, row: int, rules: Rules) -> LatencyFinding:
-    """IMC'13's rule: the smallest round trip, if it is below the threshold and stands alone."""
+    """IMC'13's rule: the smallest round trip, if it is below the threshold and unique."""
     rtts = rtts_of(trips, row)
     if not rtts:
         return LatencyFinding(reason=_silent(trips, row), rule="threshold")

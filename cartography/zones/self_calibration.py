@@ -55,6 +55,6 @@ def _edge(own_ms: Floats) -> float:
     logs = np.log(np.maximum(np.sort(own_ms), 1e-3))
     gaps = np.diff(logs)
     wide = np.flatnonzero(gaps > max(_LEAST_GAP, _GAPS * float(np.median(gaps))))
-    # The first few round trips may stand alone.
+    # The first few round trips may have no neighbours.
     wide = wide[wide >= len(logs) * _NEAREST]
     return float(np.exp(logs[wide[0]]) * 1.0001) if len(wide) else float("inf")

@@ -26,7 +26,7 @@ _REPORT_EVERY = 200
 
 @dataclass(frozen=True, slots=True)
 class CrawlConfig:
-    """What is asked about each domain; ``opt_out`` domains are not asked at all.
+    """Options of the queries for each domain; ``opt_out`` domains are not queried.
 
     ``sources`` are asked beside zone transfers (``axfr``) and the word list.
     """

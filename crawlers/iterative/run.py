@@ -102,7 +102,7 @@ class IterativeRun:
         if walk.gives_up or self._is_out_of_bounds(walk):
             self._end(walk, DnsStatus.SERVFAIL)
             return
-        # A zone's DS records stand on the other side of the cut.
+        # A zone's DS records are on the other side of the cut.
         start = walk.name if walk.type != "DS" else walk.name.partition(".")[2]
         cut, child = self.delegations.find(start, self.now)
         if cut is not walk.cut:

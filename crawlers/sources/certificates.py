@@ -61,7 +61,7 @@ class CertificateConfig:
 
 @dataclass(frozen=True, slots=True)
 class Certificates:
-    """Names that stand on public certificates, those of the latest certificates first.
+    """Names in public certificates, those of the latest certificates first.
 
     ``Harvest.failed`` counts failed requests by status, and what of the rows was no name to
     ask: EMAIL, OUTSIDE, INVALID and BROKEN (a row that was no JSON).

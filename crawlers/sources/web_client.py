@@ -118,7 +118,7 @@ class WebClient:
         self.requests = 0
 
     def stream(self, url: str) -> Generator[bytes, None, None]:
-        """The body of a reply as it comes in; raises ``Failed``, also in its middle."""
+        """Yield the body of a reply as it arrives; raise ``Failed``, also in its middle."""
         target = self._target(url, named=None)
         named = target
         for _ in range(_MAX_REDIRECTS + 1):

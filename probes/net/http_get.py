@@ -119,7 +119,7 @@ class Exchange(io.RawIOBase):
 
 
 def _request(target: Target, endpoint: Endpoint) -> bytes:
-    """Raises ``ValueError`` for a path or host that would end the line it stands on."""
+    """Raise ``ValueError`` for a path or host that would end its line."""
     host = f"[{target.host}]" if ":" in target.host else target.host
     text = f"{target.path}{host}"
     if not text.isascii() or not text.isprintable() or " " in text:

@@ -57,7 +57,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class LaunchFactor:
-    """Instances to launch per good one; ``launches`` gives N good ones in 95 of 100 pools."""
+    """Instances to launch per good one; ``launches`` gives N good ones in 95 % of pools."""
 
     k: float
     low: float

@@ -1,6 +1,6 @@
 """The measurement of a new installation: synthetic samples and routes go through the lake.
 
-What is stored is labelled synthetic, and stands on every page and in every export as such.
+What is stored is labelled synthetic, and is on every page and in every export as such.
 """
 
 from collections import Counter

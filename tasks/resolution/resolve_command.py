@@ -340,7 +340,7 @@ def _questions(names: NameList, earlier: Checkpoint | None) -> Iterator[Question
 
 
 def _find_compiled(job: ListJob, engine: Engine, total: int | None) -> Step | None:
-    """The compiled loop, where it does what is asked and its start is worth it."""
+    """Return the compiled loop where it supports the options and its start is worth it."""
     is_suitable = job.compiled and not job.subnet
     if not is_suitable or not is_supported(engine.config) or (total or _LARGE) < _SMALL:
         return None

@@ -37,7 +37,7 @@ HOURS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked; errors are shares of the bad and of the good, the price is per hour."""
+    """Parameters of a pay-off; errors are shares of the bad and of the good, price per hour."""
 
     bad_share: float = 0.4
     fan_out: int = 10

@@ -24,7 +24,7 @@ def generate_hierarchy(
 ) -> Hierarchy:
     """Generate a hierarchy of about ``zones`` zones; with ``faults``, one in ten is faulty.
 
-    With ``ipv6`` some servers stand on ::1 only.
+    With ``ipv6`` some servers are on ::1 only.
     """
     builder = HierarchyBuilder(random.Random(seed), network, ipv6=ipv6)
     _add_top_zones(builder)

@@ -118,7 +118,7 @@ class DelayLine:
             self._send_due()
 
     def _sleep(self) -> None:
-        """Until a packet comes in, or shortly before one is due."""
+        """Wait until a packet arrives, or until shortly before one is due."""
         left = None
         if self._waiting:
             left = self._waiting[0][0] - time.monotonic() - _BUSY_WAIT_S

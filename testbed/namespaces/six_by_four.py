@@ -43,7 +43,7 @@ _REGIONS: dict[str, tuple[str, dict[str, dict[str, float]]]] = {
         {"a": {"t4": 2.0, "t5": 11.0, "t1": 12.0}, "b": {"t4": 2.5, "t3": 8.0}},
     ),
 }
-# Routers of an ISP: where vantage points come in, what lies side by side, where clouds come in.
+# Routers of an ISP: ingress of vantage points, parallel routers, ingress of clouds.
 _INSIDE = {
     "t1": ("t1-w", ("t1-m1", "t1-m2", "t1-m3"), "t1-e"),
     "t2": ("t2-w", ("t2-m1", "t2-m2"), "t2-e"),

@@ -62,7 +62,7 @@ class DomainDraft:
 
     @property
     def pure(self) -> bool:
-        """Whether none of its names may stand outside the cloud."""
+        """Whether none of its names may be outside the cloud."""
         return self.kind.endswith("_only")
 
 

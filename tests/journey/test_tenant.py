@@ -95,7 +95,7 @@ def ada(person, tenancy):
 
 
 def figures(page):
-    """Return the codes of the recommended regions, in the order of the page, and the set's value."""
+    """Return the codes of the recommended regions, as on the page, and the value of the set."""
     row = page.locator("[data-part=sets] tr[aria-current] td")
     regions = [text.split()[0] for text in row.nth(0).inner_text().split(", ")]
     return regions, float(row.nth(1).inner_text())

@@ -1,7 +1,7 @@
 """The cast of the page tests: surveys as they come in life, and at their edges.
 
 ``atlas`` holds the figures published in 2013; ``edges`` the wide and the long; ``empty`` nothing;
-``waiting``, ``running``, ``failed``, ``cancelled`` stand at other points of their life.
+``waiting``, ``running``, ``failed``, ``cancelled`` are at other points of their life.
 """
 
 from dataclasses import replace

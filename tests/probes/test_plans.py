@@ -143,7 +143,7 @@ def test_the_studys_schedule_is_laid_out_as_in_the_study():
     assert all(s.latest_s == s.offset_s + 1.25 for s in slots)
     ping = plan.schedule.activity("latency")
     assert dict(ping.options) == {"count": 5, "timeout_s": 2.0, "interval_s": 0.2}
-    # Who transfers does not ping: each group's pings stand in the other's half.
+    # Who transfers does not ping: each group's pings are in the other's half.
     assert ping.offsets_s == (450.0, 0.0)
     routes = plan.schedule.activity("routes").rounds(288)
     assert len(routes) == 50

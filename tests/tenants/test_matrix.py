@@ -1,4 +1,4 @@
-"""Every address, opened by everybody: what is somebody's is not there for others.
+"""Every address, opened by every kind of visitor: private data is not found by others.
 
 For a thing of Anna's each stranger gets, byte for byte, what they get for one that never was.
 """

@@ -1,4 +1,4 @@
-"""All that is somebody's in one archive, and nothing of others."""
+"""The export of an account has all of its data and none of another account."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Ping: round-trip times; the statistics of each pair stand in the grid of latency."""
+"""Ping: round-trip times; the statistics of each pair are in the grid of latency."""
 
 from analysis.campaigns.probe_reports.game_limit import LIMIT
 from analysis.campaigns.probe_reports.probe_report import ProbeReport, Statistic

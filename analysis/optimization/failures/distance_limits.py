@@ -61,7 +61,7 @@ class LimitsAfterLoss(Limits):
 def build_loss_limit(
     samples: Samples, costs: Costs, objective: Objective, constraints: Constraints
 ) -> LossLimit | None:
-    """Return what is asked for after a loss, if anything is; raise BadInput where it cannot be."""
+    """Return the limits that hold after a loss, if any; raise BadInput where they cannot be met."""
     if constraints.after_loss_ms is None:
         return None
     if objective.measure is not Measure.LATENCY:

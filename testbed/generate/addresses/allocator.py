@@ -86,7 +86,7 @@ class AddressAllocator:
             )
         chosen = max(sorted(present), key=lambda place: present[place])
         self.substitutes[provider, region] = chosen
-        self.notes.append(f"{provider} publishes no prefix for {region}: {chosen} stands in for it")
+        self.notes.append(f"{provider} publishes no prefix for {region}: {chosen} replaces it")
         return chosen
 
     def compute_address(self, provider: str, region: str, zone: str | None = None) -> str:

@@ -45,7 +45,7 @@ def addresses():
 
 
 def hops(*addresses_of_hops):
-    """One hop each; several replies of a hop stand in a tuple, None is silence."""
+    """One hop each; several replies of a hop are in a tuple, None is silence."""
     found = []
     for ttl, own in enumerate(addresses_of_hops, 1):
         for address in own if isinstance(own, tuple) else (own,):

@@ -31,7 +31,7 @@ def head(probe, number, **more):
 
 
 def stored(runs):
-    """Records of probes as they come to stand in the lake."""
+    """Records of probes as they arrive in the lake."""
     return table_of("samples", [r for n, run in runs for r in rows_of_result(run, place(n))[1]])
 
 

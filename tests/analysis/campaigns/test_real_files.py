@@ -112,7 +112,7 @@ class Recount:
         own = [i for i, (kind, _) in enumerate(steps) if kind == "own"]
         if not own:
             return None, "cloud_not_reached"
-        # The run of the cloud's own hops ends where an AS or a contradiction stands outside.
+        # The run of the cloud's own hops ends at an AS or a contradiction outside of it.
         edge = next(
             (i for i in range(own[0], len(steps)) if steps[i][0] in ("as", "disagreeing")),
             len(steps),

@@ -54,7 +54,7 @@ def quantile(values, share):
 
 
 def figures(rows):
-    """What stands in every table of cells."""
+    """What is in every table of cells."""
     values = [float(np.float32(v)) for r in rows for v in r["values"]]
     sent = sum(r["sent"] for r in rows)
     told = {"sent": sent, "lost": sent - len(values), "n": len(values)}

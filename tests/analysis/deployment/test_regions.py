@@ -62,7 +62,7 @@ def test_regions_stand_in_order_of_provider_then_size_then_code(tables_of):
 
 def test_regions_per_name(cast_tables):
     table = cast_tables["region-counts"]
-    assert table.n == 12  # m.blog.example stands in two providers' counts
+    assert table.n == 12  # m.blog.example is in two providers' counts
     assert table.rows == (
         ("aws", 1, 8, 0.888889, 0.888889),
         ("aws", 2, 1, 0.111111, 1.0),

@@ -27,7 +27,7 @@ def place(
     kind: AddressKind = CLOUD,
     service: str = "EC2",
 ) -> Placement:
-    """An address with its place; without a provider it stands outside every cloud."""
+    """An address with its place; without a provider it is outside every cloud."""
     if provider is None:
         return Placement(address)
     return Placement(
@@ -126,7 +126,7 @@ SHOP = Domain(
         # A load balancer on two addresses, one of them shared with the next.
         elb("pay.shop.example", virginia(3), virginia(4)),
         elb("api.shop.example", virginia(4)),
-        # CloudFront alone: uses a cloud, stands in no region.
+        # CloudFront alone: uses a cloud, is in no region.
         Name(
             "img.shop.example",
             (edge(1), edge(2)),

@@ -57,7 +57,7 @@ def test_it_works(table):
         ("198.51.100.225", "ROUTE53", ("ROUTE53",), None, "cloud"),
         ("192.0.2.1", "AzureCloud", ("AzureCloud",), "westeurope", "cloud"),
         ("192.0.2.17", "Storage", ("Storage", "AzureCloud"), "westeurope", "cloud"),
-        # A tag without a region stands in the region of the block around it.
+        # A tag without a region is in the region of the block around it.
         ("192.0.2.41", "PowerBI", ("PowerBI", "AzureCloud"), "westeurope", "cloud"),
         ("192.0.2.70", "AzureCloud", ("AzureCloud",), "norwayeast", "cloud"),
         ("192.0.2.100", "AzureFrontDoor.Frontend", ("AzureFrontDoor.Frontend",), None, "cdn"),

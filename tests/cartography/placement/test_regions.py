@@ -63,7 +63,7 @@ def test_every_region_of_the_real_files_is_known(name):
 
     assert {code for code in codes if region(file.provider, code) is None} == set()
     said = {e.region_as_published for e in file.entries if e.region is None} - {None}
-    # An office and an edge site stand in a geofeed as well, and are no regions.
+    # An office and an edge site are in a geofeed as well, and are no regions.
     assert said <= NOT_A_PLACE | {"US Philadelphia", "HK Hong Kong"}
 
 

@@ -1,4 +1,4 @@
-"""Whole regions whose truth is known: what is asked of zone inference holds on many of them."""
+"""Generated regions with known truth: zone inference meets its bounds on many of them."""
 
 from dataclasses import replace
 

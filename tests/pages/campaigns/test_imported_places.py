@@ -1,4 +1,4 @@
-"""Probes of imported files stand on the map, in the grid and by country, where the files say it."""
+"""Probes of imported files are on the map, in the grid and by country, where the files say it."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The pay-off page: its address is the question, and every figure stands in the table."""
+"""The pay-off page: its address is the question, and every figure is in the table."""
 
 import csv
 import io

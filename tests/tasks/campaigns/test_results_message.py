@@ -1,4 +1,4 @@
-"""Parcels and limits of vantage points: what goes in comes out, and nothing else comes out."""
+"""Results messages and limits of vantage points; damaged and unknown messages are refused."""
 
 import json
 import random

@@ -148,7 +148,7 @@ def _evidence_page(item: Mapping[str, str], reader: Reader) -> str:
     if not reader.survey:
         return ""
     name = item.get("name", "")
-    # Name servers, zones' transfers and records stand on the page of the domain.
+    # Name servers, zones' transfers and records are on the page of the domain.
     if not name or item["table"] in ("servers", "domains", "audit_lookups"):
         return reverse("domain", args=[reader.survey, item["domain"]])
     return reverse("name", args=[reader.survey, name])

@@ -35,7 +35,7 @@ class AnswerView:
 
 
 def choose_size(result: Part, asked: str) -> int:
-    """The size to show: what is asked for, else the last that brings more than chance and enough.
+    """Return the size to show: the requested one, else the last whose gain is significant.
 
     Enough is a twentieth of what one region gives. A set worse than the present deployment is never
     suggested: such sizes count only where no size is as good.

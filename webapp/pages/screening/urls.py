@@ -1,4 +1,4 @@
-"""Addresses of screening; what may be read of a pool stands at its key and at its share link."""
+"""Addresses of screening; what may be read of a pool is at its key and at its share link."""
 
 from django.urls import URLPattern, path
 

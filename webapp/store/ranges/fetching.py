@@ -144,7 +144,7 @@ def _fetch_new(provider: str, url: str) -> RangeFile | None:
 
 
 def _locate(provider: str, url: str) -> str:
-    """The address of the file itself, which for some providers stands on a page."""
+    """The address of the file itself, which for some providers is on a page."""
     locate = getattr(reader_of(provider), "locate", None)
     if locate is None or url.endswith(".json"):
         return url

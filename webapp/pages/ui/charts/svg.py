@@ -69,7 +69,7 @@ def area_path(lower: Sequence[Point], upper: Sequence[Point]) -> str:
 
 
 def column(axis: Axis, value: float) -> dict[str, float]:
-    """Return ``y`` and ``height`` of a bar that stands on the start of a vertical axis."""
+    """Return ``y`` and ``height`` of a bar that begins at the start of a vertical axis."""
     top = axis.at(value)
     return {"y": top, "height": round(axis.start - top, 1)}
 
