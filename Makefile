@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wildcards dns.shared \
   zones.truth patterns.bulk regions.suite
 
-.PHONY: help setup setup-test run test together test-distributed check compiled format unit thorough browser bench \
+.PHONY: help setup setup-test run test together test-distributed test-services check compiled format unit thorough browser bench \
   wheel docs locks clean
 
 help: ## list the commands
@@ -56,6 +56,14 @@ test-distributed: setup-test ## portable SQL on Spark beside DuckDB, a million r
 	$(SPARK_VENV)/bin/pip install -q --require-hashes -r requirements/spark.txt && \
 	NEPHOSCOPE_PORTABLE_RECORDS=1000000 NEPHOSCOPE_SPARK_PYTHON=$(SPARK_VENV)/bin/python \
 	  $(VENV)/python -m pytest -rs tests/distributed
+
+# The tests that open a store, on PostgreSQL and on stock Redis or Valkey over TLS.
+SERVICES ?= tests/store tests/tenants tests/pages tests/api tests/tasks
+test-services: setup-test ## tests of store, pages, API and tasks on PostgreSQL and stock Redis
+	@$(PYTHON) deploy/setup.py services
+	@$(VENV)/python -m tests.services $(VENV)/python -m pytest -n $(AT_ONCE) \
+	  --no-loadscope-reorder -rs -m "not timed and not browser" $(SERVICES); rest=$$?; \
+	test $$rest = 77 || exit $$rest
 
 # Python by ruff, template syntax by djade, style sheets and scripts by prettier.
 DJADE := find templates -name '*.html' -print0 | xargs -0 $(VENV)/djade --target-version 5.2
@@ -102,6 +110,7 @@ locks: ## resolve requirements/*.in again into hash-pinned locks (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/test.in -o requirements/test.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/run.in -c requirements/test.lock -o requirements/run.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/postgresql.in -c requirements/run.lock -o requirements/postgresql.lock
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/oidc.in -c requirements/test.lock -o requirements/oidc.lock
 
 clean: ## remove what set-up made (data in var/ stays)
 	@rm -rf .venv node_modules webapp/pages/static/vendor .mypy_cache .ruff_cache .pytest_cache

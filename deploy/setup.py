@@ -114,21 +114,22 @@ def compile_loops() -> None:
     subprocess.run([PYTHON, "-m", "crawlers.compiled.loading"], cwd=ROOT, check=False)
 
 
-def install_debian_packages() -> None:
-    """Install what the browser tests need where that is possible; never fails the set-up."""
-    wanted = [
-        line.split("#")[0].strip()
-        for line in (ROOT / "deploy" / "debian-packages.txt").read_text().splitlines()
-    ]
+def install_debian_packages(name: str, tests: str) -> None:
+    """Install what a list below ``deploy`` names where that is possible; never fails the set-up.
+
+    ``tests`` says which ones are skipped otherwise.
+    """
+    lines = (ROOT / "deploy" / name).read_text().splitlines()
+    wanted = [line.split("#")[0].strip() for line in lines]
     wanted = [name for name in wanted if name]
     if not shutil.which("dpkg-query"):
-        print_status("not Debian: browser tests need Chromium (name it with NEPHOSCOPE_CHROMIUM)")
+        print_status(f"not Debian: {tests} need {' '.join(wanted)}; NEPHOSCOPE_CHROMIUM names one")
         return
     missing = [n for n in wanted if not _has_debian(n)]
     if not missing:
         return
     if os.geteuid():
-        print_status(f"not root: browser tests will be skipped without {' '.join(missing)}")
+        print_status(f"not root: {tests} will be skipped without {' '.join(missing)}")
         return
     print_status(f"installing Debian packages: {' '.join(missing)}")
     for attempt in range(3):
@@ -136,12 +137,13 @@ def install_debian_packages() -> None:
         if apt(["install", "-y", "--no-install-recommends", *missing]):
             return
         time.sleep(5 * (attempt + 1))
-    print_status(f"could not install {' '.join(missing)}; browser tests will be skipped")
+    print_status(f"could not install {' '.join(missing)}; {tests} will be skipped")
 
 
 def apt(arguments: list[str]) -> bool:
     """Run apt-get without questions; true when it worked."""
-    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    # In run level 1 packages of servers do not start them: tests start their own.
+    env = os.environ | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
     command = ["apt-get", "-qq", *arguments]
     return subprocess.run(command, env=env, stdout=subprocess.DEVNULL).returncode == 0
 
@@ -153,13 +155,27 @@ def _has_debian(name: str) -> bool:
     return "install ok installed" in asked.stdout
 
 
+def install_services() -> None:
+    """Install servers and driver for ``make test-services``."""
+    install_debian_packages("debian-services.txt", "tests of services")
+    lock = ROOT / "requirements" / "postgresql.lock"
+    if not is_done("pip-postgresql", digest(lock)):
+        command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
+        subprocess.run([*command, "--require-hashes", "-r", lock], check=True)
+        mark("pip-postgresql", digest(lock))
+
+
 def main(kind: str) -> None:
-    """Set up for ``run`` or ``test``."""
+    """Set up for ``run``, ``test`` or, after ``test``, for ``services``."""
     if sys.version_info < (3, 11):  # noqa: UP036
         sys.exit("Nephoscope needs Python 3.11 or newer; set PYTHON=python3.11")
+    if kind == "services":
+        install_services()
+        return
     with ThreadPoolExecutor() as pool:
         # Independent of the Python packages: one waits for the network while the other works.
-        debian = pool.submit(install_debian_packages) if kind == "test" else None
+        listed = ("debian-packages.txt", "browser tests")
+        debian = pool.submit(install_debian_packages, *listed) if kind == "test" else None
         create_environment()
         install_python(kind)
         # Works while the browser libraries come from the network.

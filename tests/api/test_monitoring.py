@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import urllib.request
 
 import pytest
 import yaml
@@ -16,6 +17,8 @@ from tasks.platform import task_metrics
 from tasks.platform.app import app
 from tasks.platform.log_context import ContextFilter, JsonFormatter, set_log_fields
 from tests.pages import cast
+from tests.sites import free_port, serve
+from tests.stores import copy_store
 from tests.tasks.site import ROOT, Site, wait
 from webapp.api.monitoring.requests import DURATIONS
 from webapp.store.models import Survey
@@ -203,3 +206,94 @@ def test_promtool_accepts_the_alert_rules():
     command = ["promtool", "check", "rules", str(ROOT / "deploy/prometheus/alerts.yml")]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# What a broken broker and a full disk look like, and what the rules have to say of them.
+ALERTS = """
+rule_files: [{rules}]
+evaluation_interval: 1m
+tests:
+  - interval: 1m
+    input_series:
+      - series: nephoscope_broker_up{{instance="a"}}
+        values: 1x3 0x5
+      - series: nephoscope_disk_free_bytes{{instance="a", folder="lake"}}
+        values: 5x30
+      - series: nephoscope_disk_total_bytes{{instance="a", folder="lake"}}
+        values: 100x30
+    alert_rule_test:
+      - {{alertname: NephoscopeBrokerDown, eval_time: 3m}}
+      - alertname: NephoscopeBrokerDown
+        eval_time: 8m
+        exp_alerts:
+          - exp_labels: {{severity: critical, instance: a}}
+            exp_annotations:
+              summary: "The broker does not answer a: nothing is queued or run"
+      - {{alertname: NephoscopeDiskNearlyFull, eval_time: 9m}}
+      - alertname: NephoscopeDiskNearlyFull
+        eval_time: 15m
+        exp_alerts:
+          - exp_labels: {{severity: warning, instance: a, folder: lake}}
+            exp_annotations: {{summary: 5% of the file system of lake is free}}
+"""
+
+
+@pytest.mark.skipif(not shutil.which("promtool"), reason="promtool (Debian: prometheus) is absent")
+def test_alerts_fire_when_their_time_is_over_and_not_before(tmp_path):
+    rules = ROOT / "deploy/prometheus/alerts.yml"
+    (tmp_path / "alerts.yml").write_text(ALERTS.format(rules=rules))
+    command = ["promtool", "test", "rules", str(tmp_path / "alerts.yml")]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def query(port, expression):
+    """The samples of an instant query, by instance and name."""
+    address = f"http://127.0.0.1:{port}/api/v1/query?query={expression}"
+    with urllib.request.urlopen(address, timeout=20) as reply:
+        found = json.load(reply)["data"]["result"]
+    return {row["metric"].get("job", ""): float(row["value"][1]) for row in found}
+
+
+@pytest.mark.services
+@pytest.mark.skipif(
+    not shutil.which("prometheus"), reason="Prometheus (Debian: prometheus) is absent"
+)
+def test_prometheus_scrapes_the_site_with_the_token_and_not_without(tmp_path):
+    port, token = free_port(), "a-token-of-the-operator"
+    with serve(copy_store(tmp_path / "data"), NEPHOSCOPE_METRICS_TOKEN=token) as address:
+        target = {"static_configs": [{"targets": [address.removeprefix("http://")]}]}
+        config = {
+            "global": {"scrape_interval": "1s"},
+            "rule_files": [str(ROOT / "deploy/prometheus/alerts.yml")],
+            "scrape_configs": [
+                {"job_name": "nephoscope", "authorization": {"credentials": token}, **target},
+                {"job_name": "stranger", **target},
+            ],
+        }
+        (tmp_path / "prometheus.yml").write_text(yaml.safe_dump(config))
+        command = [
+            "prometheus",
+            f"--config.file={tmp_path}/prometheus.yml",
+            f"--storage.tsdb.path={tmp_path}/series",
+            f"--web.listen-address=127.0.0.1:{port}",
+        ]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as server:
+            try:
+                wait(lambda: is_scraped(port), 30)
+                up = query(port, "up")
+                assert up == {"nephoscope": 1, "stranger": 0}
+                assert query(port, "nephoscope_build_info") == {"nephoscope": 1}
+                assert query(port, "nephoscope_database_up") == {"nephoscope": 1}
+                # Nothing listens where the broker is said to be.
+                assert query(port, "nephoscope_broker_up") == {"nephoscope": 0}
+            finally:
+                server.terminate()
+
+
+def is_scraped(port):
+    """Whether both jobs were tried."""
+    try:
+        return len(query(port, "up")) == 2
+    except OSError:
+        return False

@@ -1,15 +1,13 @@
 """A store of an earlier version opens with everything that it held, on both database engines."""
 
-import sqlite3
 import tempfile
-from contextlib import closing, contextmanager
+from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from tests import forks
-from tests.store.postgresql import run_server
+from tests import forks, services, stores
 
 OLD_LINK = "an-old-link-of-forty-characters-0123456"
 NOW = "2026-01-01 00:00:00"
@@ -48,21 +46,11 @@ class Store:
         assert done.returncode == 0, done.stderr
         return done.stdout
 
-    @contextmanager
     def connect(self):
         """A function that runs a query with ``?`` for each value and gives the rows."""
         if self.engine == "sqlite":
-            with closing(sqlite3.connect(self.folder / "nephoscope.sqlite3")) as found, found:
-                yield lambda query, *values: found.execute(query, values).fetchall()
-            return
-        import psycopg
-
-        def run(query, *values):
-            done = found.execute(query.replace("?", "%s"), values)
-            return done.fetchall() if done.description else []
-
-        with psycopg.connect(self.url) as found:
-            yield run
+            return stores.open_file(self.folder / stores.NAME)
+        return stores.connect_to(self.url)
 
     def ask(self, query, *values):
         with self.connect() as run:
@@ -95,11 +83,13 @@ def empty(request, tmp_path):
     if request.param == "sqlite":
         yield Store(found)
         return
+    pytest.importorskip("psycopg", reason="the PostgreSQL driver psycopg is not installed")
     # Folders of a test belong to its own account, which the server's cannot enter.
-    with (
-        tempfile.TemporaryDirectory(prefix="nephoscope-pg-") as folder,
-        run_server(Path(folder)) as url,
-    ):
+    with tempfile.TemporaryDirectory(prefix="nephoscope-pg-") as folder, ExitStack() as running:
+        try:
+            url = running.enter_context(services.run_postgresql(Path(folder)))
+        except services.NotInstalled as missing:
+            pytest.skip(str(missing))
         yield Store(found, url)
 
 

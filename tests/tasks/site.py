@@ -6,19 +6,16 @@ import re
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 from celery import Celery
 
 from deploy import broker, links
-from tests import forks
-from tests.stores import copy_store
+from tests import forks, services, stores
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,14 +37,15 @@ class Site:
         self.folder = folder
         self.env = _environment() | {
             "NEPHOSCOPE_DATA": str(folder),
-            "REDIS_URL": f"redis+socket://{broker.socket_path(folder)}",
+            "REDIS_URL": services.broker_url(folder),
+            **stores.settings_of(folder),
         }
         self.children = []
         self.gate_port = 0
 
     def start(self, *command, env=None, **more):
         more.setdefault("stdout", subprocess.DEVNULL)
-        copy_store(self.folder)
+        stores.copy_store(self.folder)
         if "stderr" not in more:
             with self.log_file(command).open("wb") as log:
                 return self.start(*command, env=env, stderr=log, **more)
@@ -134,7 +132,7 @@ class Site:
         return self.celery("beat", "--schedule", str(self.folder / "beat"), "--pidfile", "")
 
     def valkey(self):
-        child = self.start(*broker.command(self.folder))
+        child = self.start(*services.broker_command(self.folder))
         wait(lambda: broker.answers(self.folder), 20)
         return child
 
@@ -162,8 +160,7 @@ class Site:
 
     def pretend_attempts(self, n):
         """As if every shard had been taken up so often, and its workers had died each time."""
-        with closing(self._store()) as store, store:
-            store.execute("UPDATE store_shard SET attempt = ?", (n,))
+        self.ask("UPDATE store_shard SET attempt = ?", n)
 
     def has_workers(self, n):
         """Whether so many workers answer."""
@@ -172,9 +169,8 @@ class Site:
 
     def let_leases_end(self):
         """Let the time pass that silent workers are given; how many shards are running."""
-        with closing(self._store()) as store, store:
-            query = "UPDATE store_shard SET leased_until='2000-01-01' WHERE state='running'"
-            return store.execute(query).rowcount
+        query = "UPDATE store_shard SET leased_until='2000-01-01' WHERE state='running'"
+        return len(self.ask(f"{query} RETURNING id"))
 
     def retake(self, prefix, attempt):
         """Let leases end until a shard is taken up for the ``attempt``-th time."""
@@ -197,8 +193,7 @@ class Site:
         query = (
             "SELECT count(*) FROM store_shard WHERE state='running' AND leased_until < '2001-01-01'"
         )
-        with closing(self._store()) as store:
-            return store.execute(query).fetchone()[0] > 0
+        return self.ask(query)[0][0] > 0
 
     def attempts(self, prefix):
         """How often the newest survey's shards were taken up whose keys begin so; 0 before."""
@@ -206,27 +201,25 @@ class Site:
             "SELECT max(attempt) FROM store_shard WHERE key LIKE ? "
             "AND survey_id = (SELECT max(id) FROM store_survey)"
         )
-        with closing(self._store()) as store:
-            return store.execute(query, (prefix + "%",)).fetchone()[0] or 0
+        return self.ask(query, prefix + "%")[0][0] or 0
 
     def shards(self):
         """State, worker, attempt and counters of every shard."""
-        query = "SELECT state, worker, attempt, counters FROM store_shard"
-        with closing(self._store()) as store:
-            return store.execute(query).fetchall()
+        return self.ask("SELECT state, worker, attempt, CAST(counters AS text) FROM store_shard")
 
     def waits(self):
         """For what the newest survey waits, or its error."""
         query = (
-            "SELECT coalesce((SELECT json_extract(counters, '$.waits') FROM store_shard "
-            "WHERE survey_id = c.id AND json_extract(counters, '$.waits') != '' LIMIT 1), error) "
+            "SELECT coalesce((SELECT counters->>'waits' FROM store_shard "
+            "WHERE survey_id = c.id AND counters->>'waits' != '' LIMIT 1), error) "
             "FROM store_survey c ORDER BY id DESC LIMIT 1"
         )
-        with closing(self._store()) as store:
-            return store.execute(query).fetchone()[0]
+        return self.ask(query)[0][0]
 
-    def _store(self):
-        return sqlite3.connect(self.folder / "nephoscope.sqlite3", timeout=30)
+    def ask(self, query, *values):
+        """Run one query with ``?`` for each value on the store; its rows."""
+        with stores.connect(self.folder) as run:
+            return run(query, *values)
 
     def close(self):
         for child in reversed(self.children):

@@ -3,11 +3,9 @@
 import json
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import urllib.request
-from contextlib import closing
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -70,9 +68,7 @@ def ask(site, method, path, body=None, **headers):
 
 def state_of(site, slug):
     query = "SELECT state, attempt FROM store_audit WHERE slug = ?"
-    path = site.folder / "nephoscope.sqlite3"
-    with closing(sqlite3.connect(path, timeout=HANGS_S)) as store:
-        return store.execute(query, (slug,)).fetchone()
+    return site.ask(query, slug)[0]
 
 
 def test_an_audit_outlives_its_worker_and_is_read_in_every_format(site):
@@ -157,13 +153,11 @@ def test_a_worker_that_died_while_judging_leaves_the_audit_to_another(site):
     body = {"survey": survey, "policy_document": POLICY, "previous": "none"}
     slug = json.loads(ask(site, "POST", "/api/v1/audits", body)[2])["id"]
     wait(lambda: state_of(site, slug)[0] == "finished", 60)
-    path = site.folder / "nephoscope.sqlite3"
-    with closing(sqlite3.connect(path, timeout=HANGS_S)) as store, store:
-        store.execute(
-            "UPDATE store_audit SET state = 'running', leased_until = '2000-01-01', report = '{}' "
-            "WHERE slug = ?",
-            (slug,),
-        )
+    site.ask(
+        "UPDATE store_audit SET state = 'running', leased_until = '2000-01-01', report = '{}' "
+        "WHERE slug = ?",
+        slug,
+    )
     site.sweep("tasks.audits.sweep")
     wait(lambda: state_of(site, slug) == ("finished", 2), 60)
     document = json.loads(ask(site, "GET", f"/api/v1/audits/{slug}")[2])

@@ -1,13 +1,11 @@
 """A stored question goes through a real broker to a real worker, which may be killed."""
 
-import sqlite3
 import sys
-from contextlib import closing
 
 import pytest
 from celery import Celery
 
-from tests.tasks.site import HANGS_S, Site, wait
+from tests.tasks.site import Site, wait
 
 pytestmark = pytest.mark.services
 
@@ -33,14 +31,9 @@ def site(tmp_path):
 
 
 def state(site, change=""):
-    with (
-        closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=HANGS_S)) as store,
-        store,
-    ):
-        if change:
-            store.execute(f"UPDATE store_recommendation SET {change}")
-        query = "SELECT state, result FROM store_recommendation"
-        return store.execute(query).fetchone()
+    if change:
+        site.ask(f"UPDATE store_recommendation SET {change}")
+    return site.ask("SELECT state, CAST(result AS text) FROM store_recommendation")[0]
 
 
 def test_a_question_waits_for_the_broker_and_outlives_its_worker(site):

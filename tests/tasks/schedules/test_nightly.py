@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing
 from fractions import Fraction
 
 import pytest
@@ -84,8 +83,7 @@ class Nightly(Site):
         wait(look, 60)
 
     def ask_store(self, query):
-        with closing(self._store()) as store:
-            return store.execute(query).fetchall()
+        return [tuple(row) for row in self.ask(query)]
 
 
 @pytest.fixture

