@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from core.errors import BadInput
+from core.errors import BadInput, reason_of
 
 Parsed = TypeVar("Parsed")
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
@@ -14,6 +14,20 @@ _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off", ""}
 def read_text(name: str, default: str, env: Mapping[str, str] = os.environ) -> str:
     """The variable's text, or ``default`` where it is unset or empty."""
     return env.get(name) or default
+
+
+def read_secret(name: str, env: Mapping[str, str] = os.environ) -> str:
+    """The variable, or the content of the file that ``NAME_FILE`` names; empty without either.
+
+    Secrets of containers and of systemd's credentials are files.
+    """
+    path = env.get(f"{name}_FILE")
+    if env.get(name) or not path:
+        return env.get(name, "")
+    try:
+        return Path(path).read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"cannot read {path}: {reason_of(error)}", field=f"{name}_FILE") from error
 
 
 def read_flag(name: str, default: bool, env: Mapping[str, str] = os.environ) -> bool:

@@ -2,6 +2,7 @@
 
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import dj_database_url
 
@@ -12,6 +13,7 @@ from core.environment import (
     read_int,
     read_list,
     read_parsed,
+    read_secret,
     read_text,
 )
 from core.errors import BadInput, reason_of
@@ -50,18 +52,18 @@ MAX_WAIT_H = read_int("NEPHOSCOPE_MAX_WAIT_H", 24)
 RESOLVER_PATIENCE_S = read_int("NEPHOSCOPE_RESOLVER_PATIENCE_S", 120)
 # Public measurement networks: where they are, and the keys of this installation.
 # The token of an account at another installation, for ``audit --server``.
-API_TOKEN = read_text("NEPHOSCOPE_TOKEN", "")
+API_TOKEN = read_secret("NEPHOSCOPE_TOKEN")
 GLOBALPING_URL = read_text("NEPHOSCOPE_GLOBALPING_URL", "https://api.globalping.io")
-GLOBALPING_TOKEN = read_text("NEPHOSCOPE_GLOBALPING_TOKEN", "")
+GLOBALPING_TOKEN = read_secret("NEPHOSCOPE_GLOBALPING_TOKEN")
 ATLAS_URL = read_text("NEPHOSCOPE_ATLAS_URL", "https://atlas.ripe.net")
-ATLAS_KEY = read_text("NEPHOSCOPE_ATLAS_KEY", "")
+ATLAS_KEY = read_secret("NEPHOSCOPE_ATLAS_KEY")
 # Receivers of webhooks, HOST:PORT, that may be private and without TLS: testbeds, nothing else.
 WEBHOOK_TEST_TARGETS = read_list("NEPHOSCOPE_WEBHOOK_TEST_TARGETS")
 # The mail server that alerts by e-mail go through; without one there are none.
 EMAIL_HOST = read_text("NEPHOSCOPE_SMTP_HOST", "")
 EMAIL_PORT = read_int("NEPHOSCOPE_SMTP_PORT", 587)
 EMAIL_HOST_USER = read_text("NEPHOSCOPE_SMTP_USER", "")
-EMAIL_HOST_PASSWORD = read_text("NEPHOSCOPE_SMTP_PASSWORD", "")
+EMAIL_HOST_PASSWORD = read_secret("NEPHOSCOPE_SMTP_PASSWORD")
 EMAIL_USE_TLS = read_flag("NEPHOSCOPE_SMTP_TLS", True)
 EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = read_text("NEPHOSCOPE_EMAIL_FROM", "nephoscope@localhost")
@@ -73,7 +75,7 @@ ANONYMOUS_SURVEYS = read_flag("NEPHOSCOPE_ANONYMOUS_SURVEYS", True)
 
 def _secret_key() -> str:
     """A key of this installation's own, made once and kept readable for its owner only."""
-    given = read_text("NEPHOSCOPE_SECRET_KEY", "")
+    given = read_secret("NEPHOSCOPE_SECRET_KEY")
     path = DATA_DIR / "secret-key"
     try:
         return given or read_or_create_secret(path)
@@ -91,6 +93,35 @@ CSRF_TRUSTED_ORIGINS = read_list("NEPHOSCOPE_TRUSTED_ORIGINS")
 _IS_LOCAL = set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
 SIGN_UP_OPEN = read_choice("NEPHOSCOPE_SIGN_UP", ("open", "closed"), int(not _IS_LOCAL)) == "open"
 
+# Sign-on by an OpenID Connect provider: its issuer, and what it knows this site by.
+OIDC_ISSUER = read_text("NEPHOSCOPE_OIDC_ISSUER", "").rstrip("/")
+OIDC_CLIENT_ID = read_text("NEPHOSCOPE_OIDC_CLIENT_ID", "")
+OIDC_CLIENT_SECRET = read_secret("NEPHOSCOPE_OIDC_CLIENT_SECRET")
+OIDC_NAME = read_text("NEPHOSCOPE_OIDC_NAME", "single sign-on")
+# Whether whoever signs in there for the first time gets an account here.
+OIDC_SIGN_UP = read_choice("NEPHOSCOPE_OIDC_SIGN_UP", ("open", "closed")) == "open"
+
+
+def _check_oidc() -> None:
+    if not OIDC_CLIENT_ID:
+        raise BadInput(
+            "the identifier of this site at the provider is missing",
+            field="NEPHOSCOPE_OIDC_CLIENT_ID",
+        )
+    host = urlsplit(OIDC_ISSUER).hostname
+    if not OIDC_ISSUER.startswith("https://") and host not in ("127.0.0.1", "localhost", "::1"):
+        raise BadInput("an issuer begins with https://", field="NEPHOSCOPE_OIDC_ISSUER")
+    if not find_spec("authlib"):
+        raise BadInput(
+            "OpenID Connect needs a library that is not installed; run: .venv/bin/pip install "
+            "--require-hashes -r requirements/oidc.lock",
+            field="NEPHOSCOPE_OIDC_ISSUER",
+        )
+
+
+if OIDC_ISSUER:
+    _check_oidc()
+
 INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.auth",
@@ -103,7 +134,7 @@ INSTALLED_APPS = [
     "webapp.console",
 ]
 # Who may read /metrics: whoever sends this token; without one, processes of this machine.
-METRICS_TOKEN = read_text("NEPHOSCOPE_METRICS_TOKEN", "")
+METRICS_TOKEN = read_secret("NEPHOSCOPE_METRICS_TOKEN")
 MIDDLEWARE = [
     "webapp.api.monitoring.requests.RequestMiddleware",
     "django.middleware.security.SecurityMiddleware",

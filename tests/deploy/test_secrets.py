@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from core.environment import read_secret
+from core.errors import BadInput
 from core.files import read_or_create_secret, write_text
 from tests import forks
 from tests.sites import environment
 from tests.tasks.surveys.disks import small_disk
 
 ROOT = Path(__file__).resolve().parents[2]
+KNOWN = {"NEPHOSCOPE_OIDC_CLIENT_ID": "nephoscope"}
 READ = "from django.conf import settings; print(settings.SECRET_KEY)"
 
 
@@ -55,6 +58,43 @@ def test_a_full_disk_at_the_first_start_is_one_line(tmp_path):
     assert left == ["fill", "static"]
 
 
-def read_key(folder):
+def read_key(folder, **more):
     command = [sys.executable, "manage.py", "shell", "--no-imports", "-c", READ]
-    return forks.run(command, cwd=ROOT, env=environment(folder), capture_output=True, text=True)
+    return forks.run(
+        command, cwd=ROOT, env=environment(folder, **more), capture_output=True, text=True
+    )
+
+
+@pytest.mark.parametrize(
+    "named", ["NEPHOSCOPE_SECRET_KEY_FILE", "NEPHOSCOPE_OIDC_CLIENT_SECRET_FILE"]
+)
+def test_a_secret_may_come_from_a_file_and_the_variable_goes_first(tmp_path, named):
+    path, name = tmp_path / "secret", named.removesuffix("_FILE")
+    path.write_text("from the file\n")
+    assert read_secret(name, {named: str(path)}) == "from the file"
+    assert read_secret(name, {named: str(path), name: "given"}) == "given"
+    assert read_secret(name, {}) == ""
+    with pytest.raises(BadInput, match=f"{named}: cannot read .*/none"):
+        read_secret(name, {named: str(tmp_path / "none")})
+
+
+def test_the_site_reads_its_key_from_a_file(tmp_path):
+    (tmp_path / "key").write_text("k" * 50)
+    given = {"NEPHOSCOPE_SECRET_KEY_FILE": str(tmp_path / "key")}
+    done = read_key(tmp_path / "data", **given)
+    assert done.stdout.strip() == "k" * 50, done.stderr
+    assert not (tmp_path / "data" / "secret-key").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"NEPHOSCOPE_OIDC_ISSUER": "http://login.example", **KNOWN}, "begins with https://"),
+        ({"NEPHOSCOPE_OIDC_ISSUER": "https://login.example"}, "NEPHOSCOPE_OIDC_CLIENT_ID"),
+    ],
+)
+def test_a_provider_that_is_half_configured_stops_the_start(tmp_path, given, said):
+    done = read_key(tmp_path, **given)
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert said in line

@@ -48,7 +48,11 @@ RULES = (
     (ACCOUNT, "", r"account/.*|schedules/(new/)?|alerts/"),
     (OPEN, "", r"alerts/confirm/<str:token>/|api/v1/(schedules|alert-endpoints)"),
     (OWNED, "", r"(schedules|alerts)/.+|api/v1/(schedules|alert-endpoints)/.+"),
-    (ACCOUNT, "", r"account/.*|sign-(in|out|up)/|welcome/<str:who>/<str:key>/|api/v1/account"),
+    (
+        ACCOUNT,
+        "",
+        r"account/.*|sign-(in|out|up)/|sign-in/oidc/(callback/)?|welcome/<str:who>/<str:key>/|api/v1/account",
+    ),
     (
         OPEN,
         "",

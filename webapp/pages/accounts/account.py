@@ -1,22 +1,27 @@
 """The account page: surveys, campaigns, API tokens and share links; closing the account."""
 
+from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib import auth
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput, Conflict
 from webapp.pages.ui.access import signed_in
-from webapp.store.access import login_throttle, organisations, sharing, tokens
+from webapp.store.access import identities, login_throttle, organisations, sharing, tokens
 from webapp.store.accounts import deletion
 from webapp.store.models import ApiToken, Campaign, Survey
 from webapp.store.surveys import selectors
 
 SHOWN = 200
+# Who has no password confirms a deletion by having signed in a moment ago.
+_RECENT = timedelta(minutes=10)
 # The sharing page of each kind of thing.
 _SHARING = {"survey": "sharing", "campaign": "campaign-sharing", "audit": "audit-sharing"}
 
@@ -61,6 +66,8 @@ def show_account(
         "error": error,
         "typed": request.POST.get("name", "") if error else "",
         "changed": request.GET.get("changed", ""),
+        "provider": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "identities": identities.identities_of(request.user),
     }
     answer = render(request, "accounts/account.html", context, status=status)
     if secret:
@@ -143,12 +150,16 @@ def _remove_account(request: HttpRequest) -> HttpResponse:
 
 def _check_password(request: HttpRequest) -> str:
     """Return what is wrong with the password that was sent; empty where nothing is."""
-    name = request.user.get_username()
+    user: Any = request.user
+    name = user.get_username()
+    if not user.has_usable_password():
+        age = timezone.now() - (user.last_login or user.date_joined)
+        return "" if age < _RECENT else "sign out, sign in again, and repeat this within 10 minutes"
     try:
         attempt = login_throttle.count_sign_in(name, str(request.META.get("REMOTE_ADDR", "")))
     except login_throttle.TooManyAttempts as error:
         return str(error)
-    if not request.user.check_password(request.POST.get("password", "")):
+    if not user.check_password(request.POST.get("password", "")):
         return "this is not the password of the account"
     attempt.clear()
     return ""

@@ -71,16 +71,21 @@ def _address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def _start_session(request: HttpRequest, user: Any) -> HttpResponse:
-    """Begin a session of this person's; the one before it, and its form tokens, are void."""
+def start_session(request: HttpRequest, user: Any, after: str = "") -> HttpResponse:
+    """Begin a session of this person's; the one before it, and its form tokens, are void.
+
+    Lead to ``after``, a URL of this site, or to where the request says.
+    """
     auth.login(request, user, backend=_BACKEND)
     request.session.clear_expired()
     events.record(user, "account.sign-in")
-    return HttpResponseRedirect(return_url(request) or reverse("account"))
+    return HttpResponseRedirect(after or return_url(request) or reverse("account"))
 
 
 def _show(request: HttpRequest, page: str, form: Any, status: int = 0, **more: Any) -> HttpResponse:
+    provider = settings.OIDC_NAME if settings.OIDC_ISSUER else ""
     context = {"section": "account", "form": form, "next": return_url(request), **more}
+    context["provider"] = provider
     chosen = status or (422 if form.errors else 200)
     return render(request, f"accounts/{page}.html", context, status=chosen)
 
@@ -120,7 +125,7 @@ def sign_in(request: HttpRequest) -> HttpResponse:
         events.record(known, "account.sign-in-failed", "" if known else "a name without an account")
         return _show(request, "sign_in", form, typed=name, **more)
     attempt.clear()
-    return _start_session(request, form.get_user())
+    return start_session(request, form.get_user())
 
 
 @never_cache
@@ -161,7 +166,7 @@ def sign_up(request: HttpRequest) -> HttpResponse:
     except BadInput:
         form.add_error("username", "This name is taken; choose another.")
         return _show(request, "sign_up", form)
-    return _start_session(request, user)
+    return start_session(request, user)
 
 
 @sensitive_post_parameters(*_SECRETS)
@@ -177,7 +182,7 @@ def welcome(request: HttpRequest, who: str, key: str) -> HttpResponse:
         form.save()
         events.record(user, "account.password", "by a link")
         _revoke_tokens_where_asked(request, user)
-        return _start_session(request, user)
+        return start_session(request, user)
     more = {"invited": user.get_username(), "n_tokens": tokens.live(user).count()}
     answer = _show(request, "welcome", form, **more)
     # The URL is a secret, so it is sent in no referrer.

@@ -2,7 +2,15 @@
 
 from django.urls import include, path
 
-from webapp.pages.accounts import account, events, export, organisations, sharing, sign_in
+from webapp.pages.accounts import (
+    account,
+    events,
+    export,
+    organisations,
+    sharing,
+    sign_in,
+    single_sign_on,
+)
 
 # The same pages for campaigns and audits.
 _CAMPAIGN = [
@@ -19,6 +27,9 @@ _AUDIT = [
 ]
 urlpatterns = [
     path("sign-in/", sign_in.sign_in, name="sign-in"),
+    path("sign-in/oidc/", single_sign_on.authorize, name="oidc"),
+    path("sign-in/oidc/callback/", single_sign_on.callback, name="oidc-callback"),
+    path("account/oidc/disconnect/", single_sign_on.disconnect, name="oidc-disconnect"),
     path("sign-out/", sign_in.sign_out, name="sign-out"),
     path("sign-up/", sign_in.sign_up, name="sign-up"),
     path("welcome/<str:who>/<str:key>/", sign_in.welcome, name="welcome"),

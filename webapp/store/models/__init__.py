@@ -3,7 +3,7 @@
 Observations are never rows here; a shard's manifest names its Parquet parts in the lake.
 """
 
-from webapp.store.models.accounts import ApiToken, ShareLink, SignInFailure
+from webapp.store.models.accounts import ApiToken, ExternalIdentity, ShareLink, SignInFailure
 from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
 from webapp.store.models.beacons import Beacon, BeaconCell
 from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
@@ -39,6 +39,7 @@ __all__ = [
     "Campaign",
     "CampaignReport",
     "CampaignUnit",
+    "ExternalIdentity",
     "JoinToken",
     "Membership",
     "Organisation",

@@ -30,6 +30,31 @@ class ApiToken(HashedToken):
         return f"{self.owner_id}/{self.prefix}"
 
 
+class ExternalIdentity(models.Model):
+    """A person at an OpenID Connect provider, who signs in to one account here.
+
+    Issuer and subject identify a person; names and mail addresses may pass to others.
+    """
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="external_identities"
+    )
+    issuer = models.CharField(max_length=255)
+    subject = models.CharField(max_length=255)
+    # What the provider calls the person, for lists.
+    label = models.CharField(max_length=150, default="", blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="external_identity_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.owner_id}/{self.issuer}"
+
+
 class ShareLink(HashedToken):
     """A link that gives read access to one survey, one measurement campaign or one audit.
 
