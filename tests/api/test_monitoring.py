@@ -193,7 +193,7 @@ def test_without_a_broker_the_other_metrics_are_still_there(client, beside):
 
 def test_alert_rules_name_metrics_that_are_documented():
     rules = yaml.safe_load((ROOT / "deploy/prometheus/alerts.yml").read_text())
-    guide = (ROOT / "docs/how-to/watch-an-installation.md").read_text()
+    guide = (ROOT / "docs/how-to/monitor-an-installation.md").read_text()
     (group,) = rules["groups"]
     for rule in group["rules"]:
         for name in re.findall(r"nephoscope_[a-z_]+", rule["expr"]):

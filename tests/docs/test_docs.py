@@ -19,11 +19,11 @@ PAGES = [
     if not NOT_OURS & set(p.relative_to(ROOT).parts)
 ]
 TEXT = "\n".join(p.read_text() for p in PAGES)
-# Drawn from the running product; the documents stand without it.
+# Drawn from the running product, and not tracked.
 MAY_BE_MISSING = {ROOT / "docs" / "images" / "atlas.png"}
 # What the tour quotes beside code.
 FACTS_OF_THE_TOUR = {"shop.example", "www.shop.example", "aws", "elb", "regions"}
-# What Django, and the door of all commands, give to every command.
+# Options that every command has from Django or from webapp.console.
 DJANGOS_OPTIONS = {*QUIET, "--help", "--json"}
 
 
@@ -140,7 +140,7 @@ def test_every_make_target_is_documented_and_every_documented_one_exists():
         assert target in targets, target
 
 
-def test_the_tour_names_what_there_is():
+def test_the_tour_names_existing_code():
     tour = (ROOT / "docs" / "tour.md").read_text()
     code = "\n".join(
         p.read_text()
@@ -155,20 +155,20 @@ def test_the_tour_names_what_there_is():
 
 def test_folders_of_the_readme_exist():
     readme = (ROOT / "README.md").read_text()
-    table = readme[readme.index("## What is where") : readme.index("## Manners")]
+    table = readme[readme.index("## What is where") : readme.index("## Measurement ethics")]
     folders = re.findall(r"^\| (.+?) \|", table, re.MULTILINE)
     for folder in re.findall(r"`([a-z]+)/`", " ".join(folders)):
         assert (ROOT / folder).is_dir(), folder
     assert readme.count("\n") <= 150
 
 
-def test_stages_introduce_themselves():
+def test_readmes_of_stages_have_an_example():
     for stage in ("crawlers", "cartography", "analysis", "testbed", "tasks"):
         text = (ROOT / stage / "README.md").read_text()
         assert "```python" in text, stage
         assert import_module(stage).__name__ == stage
 
 
-def test_the_version_is_the_one_whose_changes_are_told_first():
+def test_the_version_is_the_first_of_the_changelog():
     first = re.search(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert first[1] == VERSION
