@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import duckdb
 import pyarrow as pa
@@ -18,6 +18,33 @@ from lake.schemas import IMPORTED_TABLES, SCHEMAS
 def part_path(root: Path, campaign: str, table: str, shard: str) -> Path:
     """Where the one part of a shard stands: ``root/campaign/table/shard.parquet``."""
     return root / campaign / table / f"{shard}.parquet"
+
+
+class Storage(Protocol):
+    """Where parts are kept beside this machine's disk."""
+
+    def publish(self, written: Path, path: Path) -> None:
+        """Store a part that was written and is about to be renamed to ``path``."""
+
+    def fetch_folder(self, folder: Path) -> None:
+        """Bring the parts of a folder to this machine."""
+
+
+_storage: list[Storage] = []
+
+
+def set_storage(*storage: Storage) -> None:
+    """Keep all parts that this process writes also there, and look for parts there."""
+    _storage[:] = storage
+
+
+def fetch_parts(root: Path, campaign: str, table: str) -> None:
+    """Bring all parts of one table of one campaign to this machine, if they are elsewhere.
+
+    Raises ``Damaged``, ``MissingData`` and ``Unavailable``.
+    """
+    for storage in _storage:
+        storage.fetch_folder(root / campaign / table)
 
 
 def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table) -> int:
@@ -37,6 +64,8 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table
         )
         with replace_file(path) as temporary:
             pq.write_table(data, temporary, compression="zstd", write_page_checksum=True)
+            for storage in _storage:
+                storage.publish(temporary, path)
     except OSError as error:
         raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
     return len(rows)
@@ -49,6 +78,7 @@ def parts_of(
 
     ``shards`` limits them to the manifest's, but for tables that are brought from elsewhere.
     """
+    fetch_parts(root, campaign, table)
     found = sorted((root / campaign / table).glob("*.parquet"))
     if shards is None or table in IMPORTED_TABLES:
         return found

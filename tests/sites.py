@@ -18,7 +18,7 @@ from urllib.error import HTTPError
 import pytest
 
 from tests import forks
-from tests.stores import copy_store
+from tests.stores import copy_file, settings_of
 
 ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
@@ -52,6 +52,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "NEPHOSCOPE_DATA": str(folder),
         "DJANGO_SETTINGS_MODULE": "webapp.settings",
         "REDIS_URL": "redis://127.0.0.1:1/0",
+        **settings_of(folder),
         **more,
     }
 
@@ -68,7 +69,7 @@ def filled(module: str, factory: pytest.TempPathFactory) -> tuple[Path, Any]:
     with (root / f"{module}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not said.exists():
-            copy_store(source)
+            copy_file(source)
             done = forks.run(
                 [sys.executable, "-m", module],
                 cwd=ROOT,

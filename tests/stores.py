@@ -40,12 +40,17 @@ def migrated_store() -> Path:
 
 def copy_store(folder: Path) -> Path:
     """Give a data folder a migrated store unless it has one; returns the folder."""
+    if not services.DATABASE_URL or (folder / NAME).exists():
+        return copy_file(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    if (folder / NAME).exists():
-        return folder
-    if services.DATABASE_URL:
-        _create_database(folder)
-    else:
+    _create_database(folder)
+    return folder
+
+
+def copy_file(folder: Path) -> Path:
+    """As ``copy_store``, always as a file: whoever copies the folder copies the store with it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / NAME).exists():
         shutil.copy(migrated_store(), folder / NAME)
     return folder
 

@@ -24,6 +24,10 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 DATA_DIR = data_folder()
 create_folder("NEPHOSCOPE_DATA", DATA_DIR)
 LAKE_DIR = DATA_DIR / "lake"
+# Object storage that holds the lake, s3://BUCKET/PREFIX?endpoint=…; the folder then has copies.
+LAKE_URL = read_text("NEPHOSCOPE_LAKE_URL", "")
+LAKE_ACCESS_KEY = read_text("NEPHOSCOPE_LAKE_ACCESS_KEY", "")
+LAKE_SECRET_KEY = read_secret("NEPHOSCOPE_LAKE_SECRET_KEY")
 RANGES_DIR = DATA_DIR / "ranges"
 UPLOADS_DIR = DATA_DIR / "uploads"
 WORLDS_DIR = DATA_DIR / "worlds"

@@ -16,10 +16,11 @@ from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.downstream_isp import find_isps
 from analysis.campaigns.tables.tables import build_tables
 from core.errors import NephoscopeError
-from lake.parts import part_path, write_part
+from lake.parts import fetch_parts, part_path, write_part
 from tasks.campaigns import address_owners, best_sets
 from webapp.store.campaigns import progress, selectors, services, units
 from webapp.store.models import Campaign, CampaignUnit
+from webapp.store.object_storage import files
 
 log = logging.getLogger(__name__)
 # A running campaign is reported this often, and once it takes long, less often.
@@ -113,6 +114,7 @@ def _join(campaign: Campaign, kind: str, unmerged: Sequence[CampaignUnit], name:
     root = selectors.lake_root()
     paths = [part_path(root, campaign.slug, kind, u.key) for u in unmerged]
     if paths:
+        fetch_parts(root, campaign.slug, kind)
         whole = pa.concat_tables(pq.read_table(p, use_threads=False) for p in paths)
         write_part(part_path(root, campaign.slug, kind, name), kind, whole.unify_dictionaries())
 
@@ -125,6 +127,7 @@ def remove_unnamed_parts(campaign: Campaign) -> None:
         for path in folder.glob("*.parquet"):
             if path.name.removesuffix(".parquet") not in named:
                 path.unlink(missing_ok=True)
+                files.forget(path)
 
 
 def document(campaign: Campaign) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from django.conf import settings
 
 from core.errors import BadInput
 from webapp.store.accounts.sqlite_copy import copy_database
+from webapp.store.object_storage import files
 
 # What is made again by itself: queues (the store knows what waits), logs, packed static files.
 _LEFT_OUT = frozenset({"valkey", "logs", "static", "packed", "beat-schedule"})
@@ -40,11 +41,13 @@ def back_up(folder: Path) -> Copied:
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(mode=0o700)
     with_database = copy_database(unfinished / _DATABASE)
+    # The copy is whole without the object storage.
+    files.fetch_all(data)
     for entry in sorted(data.iterdir()):
         _copy(entry, unfinished / entry.name)
     unfinished.rename(target)
-    files = [path for path in target.rglob("*") if path.is_file()]
-    return Copied(target, len(files), sum(p.stat().st_size for p in files), with_database)
+    found = [path for path in target.rglob("*") if path.is_file()]
+    return Copied(target, len(found), sum(p.stat().st_size for p in found), with_database)
 
 
 def _check(data: Path, target: Path) -> None:

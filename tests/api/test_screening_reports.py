@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import threading
@@ -20,7 +19,7 @@ import pytest
 
 from tests import forks
 from tests.delays import within
-from tests.stores import copy_store
+from tests.stores import connect, copy_store, settings_of
 
 pytestmark = pytest.mark.services
 
@@ -52,6 +51,7 @@ class Site:
             "NEPHOSCOPE_DATA": str(folder),
             "DJANGO_SETTINGS_MODULE": "webapp.settings",
             "REDIS_URL": "redis://127.0.0.1:1/0",
+            **settings_of(self.folder),
         }
         made = forks.run(
             [sys.executable, "-c", MAKE],
@@ -92,12 +92,12 @@ class Site:
 
     def stored(self):
         """Everything that a report could change."""
-        with sqlite3.connect(self.folder / "nephoscope.sqlite3") as store:
-            rows = store.execute("SELECT report_id FROM store_poolreport ORDER BY id").fetchall()
-            counts = store.execute(
+        with connect(self.folder) as run:
+            rows = run("SELECT report_id FROM store_poolreport ORDER BY id")
+            (counts,) = run(
                 "SELECT (SELECT count(*) FROM store_poolinstance), "
                 "(SELECT sum(n_reports) FROM store_pool), (SELECT sum(revision) FROM store_pool)"
-            ).fetchone()
+            )
         packs = sorted((str(p), p.stat().st_size) for p in self.folder.rglob("*.pack"))
         return rows, counts, packs
 

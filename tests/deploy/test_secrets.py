@@ -66,7 +66,12 @@ def read_key(folder, **more):
 
 
 @pytest.mark.parametrize(
-    "named", ["NEPHOSCOPE_SECRET_KEY_FILE", "NEPHOSCOPE_OIDC_CLIENT_SECRET_FILE"]
+    "named",
+    [
+        "NEPHOSCOPE_SECRET_KEY_FILE",
+        "NEPHOSCOPE_OIDC_CLIENT_SECRET_FILE",
+        "NEPHOSCOPE_LAKE_SECRET_KEY_FILE",
+    ],
 )
 def test_a_secret_may_come_from_a_file_and_the_variable_goes_first(tmp_path, named):
     path, name = tmp_path / "secret", named.removesuffix("_FILE")

@@ -37,6 +37,7 @@ SUBJECTS: dict[str, dict[str, str]] = {
         "run": "serve the site with everything it needs on this machine",
         "account": "accounts of people",
         "backup": "a copy of all data, without stopping the site",
+        "lake": "the object storage of the lake: state, first upload, checks, garbage",
         "migrate": "bring the database up to date (PostgreSQL; SQLite does it itself)",
     },
 }

@@ -25,6 +25,7 @@ from tasks.surveys import export
 from tasks.surveys.packages import manifest as form
 from tasks.surveys.packages.manifest import Manifest, PackagedFile
 from webapp.store.models import RangeTable, Shard, Survey
+from webapp.store.object_storage import files
 from webapp.store.ranges.tables import raw_path
 from webapp.store.surveys import derived
 from webapp.store.surveys.external import published_origin
@@ -155,7 +156,11 @@ def _sources(survey: Survey) -> dict[str, bytes | Path]:
     root, slug = Path(settings.LAKE_DIR), survey.slug
     found: dict[str, bytes | Path] = {form.DOMAINS: list_path(slug)}
     for row in _tables(survey):
-        found[form.ranges_name(row.provider, row.sha256)] = raw_path(row.provider, row.sha256)
+        path = raw_path(row.provider, row.sha256)
+        files.fetch(path)
+        found[form.ranges_name(row.provider, row.sha256)] = path
+    files.fetch(list_path(slug))
+    files.fetch_all(root / slug)
     done = survey.shards.filter(state=Shard.State.DONE).values_list("key", "rows")
     for key, rows in done:
         for table in rows:

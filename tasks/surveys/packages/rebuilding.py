@@ -31,6 +31,7 @@ from tasks.surveys import derived, export, shard_run
 from tasks.surveys.packages import manifest as form
 from tasks.surveys.packages.manifest import Manifest, PackagedFile, PackagedRanges, parse_manifest
 from webapp.store.models import RangeTable, Survey
+from webapp.store.object_storage import files
 from webapp.store.ranges.tables import raw_path
 from webapp.store.surveys import external, services
 from webapp.store.surveys.uploads import list_path
@@ -262,8 +263,10 @@ def _store_files(folder: Path, slug: str, undo: ExitStack) -> None:
     undo.callback(domains.unlink, missing_ok=True)
     with replace_file(domains) as temporary:
         shutil.copyfile(folder / form.DOMAINS, temporary)
+        files.publish(temporary, domains)
     for path in lake.glob("*/*.parquet"):
         sync_file(path)
+        files.publish(path, path)
 
 
 def _compare(packaged: dict[str, Any], rebuilt: dict[str, Any]) -> tuple[str, ...]:

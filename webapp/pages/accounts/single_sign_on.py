@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 _NEXT, _CONNECTS = "oidc_next", "oidc_connects"
 # The provider is asked while a person waits.
 _TIMEOUT_S = 10
-# How long somebody may stay at the provider.
+# How long a visitor may stay at the provider.
 _AT_PROVIDER_S = 1_800
 # Signatures by the provider's own key. Others need a secret that both know, or none at all.
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA")
@@ -71,7 +71,7 @@ def _finish(request: HttpRequest, claims: dict[str, Any]) -> HttpResponse:
         request.session.set_expiry(None)
         return start_session(request, identities.sign_in(claims), after)
     if user.pk != connects:
-        raise Forbidden("somebody else has signed in here meanwhile; begin again")
+        raise Forbidden("another account has signed in here meanwhile; begin again")
     identities.connect(user, claims)
     return HttpResponseRedirect(reverse("account") + "?changed=connected")
 

@@ -50,7 +50,7 @@ def connect(user: Any, claims: dict[str, Any]) -> None:
 def disconnect(user: Any) -> None:
     """Remove the identities of an account; raise ``Conflict`` where it then has no way in."""
     if not user.has_usable_password():
-        raise Conflict("set a password first: without one nobody could sign in to this account")
+        raise Conflict("set a password first: without one this account could not be signed in to")
     ExternalIdentity.objects.filter(owner=user).delete()
     events.record(user, "account.identity", "disconnected")
 

@@ -16,6 +16,7 @@ from webapp.store.audits import services as audit_services
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns import services as campaign_services
 from webapp.store.models import Audit, Campaign, Pool, Recommendation, SavedList, Survey
+from webapp.store.object_storage import files
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.screening import body_files
 from webapp.store.surveys import batches, derived, services, snapshots
@@ -77,10 +78,12 @@ def remove_survey(survey: Survey) -> None:
     slug = survey.slug
     for folder in _folders(slug):
         shutil.rmtree(folder, ignore_errors=True)
+        files.forget(folder)
     with suppress(OSError):  # something else stands there still
         (Path(settings.LAKE_DIR) / slug).rmdir()
     for path in (list_path(slug), batches.names_path(slug)):
         path.unlink(missing_ok=True)
+        files.forget(path)
 
 
 def remove_campaign(found: Campaign) -> None:
@@ -96,6 +99,7 @@ def remove_campaign(found: Campaign) -> None:
     begun = derived_files.parent.glob(f".{found.slug}.*")
     for folder in (selectors.lake_root() / found.slug, derived_files, *begun):
         shutil.rmtree(folder, ignore_errors=True)
+    files.forget(selectors.lake_root() / found.slug)
 
 
 def _folders(slug: str) -> list[Path]:

@@ -33,6 +33,7 @@ from webapp.store.models import (
     ScheduleRun,
     Survey,
 )
+from webapp.store.object_storage import files
 from webapp.store.recommendations import services
 from webapp.store.schedules import endpoints
 from webapp.store.screening import body_files
@@ -99,6 +100,7 @@ def _account(user: Any) -> dict[str, Any]:
 
 def _survey(survey: Survey) -> Iterator[Member]:
     base = f"surveys/{survey.slug}"
+    files.fetch_all(Path(settings.LAKE_DIR) / survey.slug)
     reports = [_plain(report) for report in survey.reports.all()]
     yield f"{base}/survey.json", _text({**_plain(survey), "tables": reports})
     for path in (list_path(survey.slug), batches.names_path(survey.slug)):
@@ -116,6 +118,7 @@ def _recommendation(row: Recommendation) -> Iterator[Member]:
 
 def _campaign(found: Campaign) -> Iterator[Member]:
     base = f"campaigns/{found.slug}"
+    files.fetch_all(selectors.lake_root() / found.slug)
     reports = [_plain(report) for report in found.reports.all()]
     yield f"{base}/campaign.json", _text({**_plain(found), "tables": reports})
     yield from _files(f"{base}/lake", selectors.lake_root() / found.slug)

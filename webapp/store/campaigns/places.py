@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from core.files import write_text
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.selectors import VantagePlace
 from webapp.store.models import Campaign
+from webapp.store.object_storage import files
 
 _FILE = "places.json"
 _TEXTS = ("city", "country", "continent", "provider")
@@ -20,7 +20,7 @@ def save_places(found: Campaign, places: Mapping[str, Mapping[str, Any]]) -> Non
     """Store the locations of vantage points of imported files."""
     if not places:
         return
-    write_text(selectors.lake_root() / found.slug / _FILE, json.dumps(places))
+    files.write(selectors.lake_root() / found.slug / _FILE, json.dumps(places).encode())
 
 
 def vantage_places(found: Campaign, names: Iterable[str]) -> dict[str, VantagePlace]:
@@ -36,8 +36,10 @@ def vantage_places(found: Campaign, names: Iterable[str]) -> dict[str, VantagePl
 
 
 def _read(found: Campaign) -> dict[str, Any]:
+    path = selectors.lake_root() / found.slug / _FILE
+    files.fetch(path)
     try:
-        return dict(json.loads((selectors.lake_root() / found.slug / _FILE).read_text("utf-8")))
+        return dict(json.loads(path.read_text("utf-8")))
     except (OSError, ValueError):
         return {}
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from cartography.ranges.regions import region as region_of
 from core.files import replace_folder
-from lake.parts import part_path
+from lake.parts import fetch_parts, part_path
 from webapp.store.access.visibility import visible
 from webapp.store.campaigns import table_files
 from webapp.store.models import Campaign, CampaignReport, VantagePoint
@@ -103,6 +103,7 @@ def parts(found: Campaign, table: str) -> list[Path]:
     done = found.units.exclude(part="").order_by("key").values_list("part", "rows")
     # Units whose rows were put together share a part.
     named = dict.fromkeys(part for part, rows in done if rows.get(table))
+    fetch_parts(lake_root(), found.slug, table)
     return [part_path(lake_root(), found.slug, table, part) for part in named]
 
 

@@ -24,6 +24,7 @@ from webapp.store.models.schedules import (
 )
 from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
 from webapp.store.models.simulations import Simulation
+from webapp.store.models.stored_files import StoredFile
 from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
 from webapp.store.models.vantages import JoinToken, VantagePoint
 
@@ -62,6 +63,7 @@ __all__ = [
     "ShareLink",
     "SignInFailure",
     "Simulation",
+    "StoredFile",
     "Survey",
     "VantagePoint",
 ]

@@ -14,6 +14,7 @@ from cartography.asn.names import is_name_file, read_as_names
 from cartography.asn.prefixes import Announced, OriginPrefixes, is_address
 from core.errors import MissingData
 from webapp.store.models import RangeTable
+from webapp.store.object_storage import files
 from webapp.store.ranges.asn_choice import ORIGINS, SAMPLE, Choice, choose
 from webapp.store.ranges.tables import date_in_name, import_origins, in_force_on, store_file
 
@@ -111,6 +112,7 @@ def _names_in(sha256: str) -> Mapping[int, str]:
 
 def _raw(sha256: str) -> bytes:
     path = Path(settings.RANGES_DIR) / ORIGINS / f"{sha256[:24]}.raw"
+    files.fetch(path)
     try:
         return path.read_bytes()
     except OSError as error:

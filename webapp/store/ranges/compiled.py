@@ -22,6 +22,7 @@ from cartography.placement.cloud_table import PrefixTable
 from cartography.ranges import read_ranges
 from core.errors import BadInput, MissingData
 from webapp.store.models import RangeTable
+from webapp.store.object_storage import files
 
 log = logging.getLogger(__name__)
 
@@ -85,6 +86,7 @@ def _place_table(key: _Key) -> PlaceTable:
 
 def _raw(provider: str, sha256: str) -> bytes:
     path = Path(settings.RANGES_DIR) / provider / f"{sha256[:24]}.raw"
+    files.fetch(path)
     try:
         return path.read_bytes()
     except OSError as error:

@@ -23,9 +23,9 @@ from cartography.ranges.same_edition import (
     is_same_publication,
 )
 from core.errors import BadInput, MissingData
-from core.files import write_bytes
 from core.records import Placement
 from webapp.store.models import RangeTable
+from webapp.store.object_storage import files
 from webapp.store.ranges.asn_choice import NOT_CLOUDS, ORIGINS, origins_of, variant_of
 from webapp.store.ranges.compiled import prefix_table
 
@@ -140,7 +140,7 @@ def store_file(
     digest = hashlib.sha256(data).hexdigest()
     path = raw_path(provider, digest)
     if not path.exists():
-        write_bytes(path, data)
+        files.write(path, data)
     row, _ = RangeTable.objects.get_or_create(
         provider=provider,
         sha256=digest,
@@ -215,8 +215,10 @@ def raw_path(provider: str, digest: str) -> Path:
 
 def read_table(row: RangeTable) -> RangeFile:
     """The file of a stored table, read again; raises ``MissingData`` when it is gone."""
+    path = raw_path(row.provider, row.sha256)
+    files.fetch(path)
     try:
-        data = raw_path(row.provider, row.sha256).read_bytes()
+        data = path.read_bytes()
     except OSError as error:
         raise MissingData(
             f"the file of {row} is gone from the data folder; {IMPORT_HINT}"

@@ -17,6 +17,7 @@ from django.utils import timezone
 from core.files import replace_file
 from core.statuses import FINAL_STATES
 from webapp.store.models import Shard, Survey
+from webapp.store.object_storage import files
 from webapp.store.surveys import services
 
 # Few enough for one message, many enough that messages cost nothing beside the questions.
@@ -48,11 +49,14 @@ def save_names(slug: str, rows: Sequence[tuple[str, str]]) -> None:
     table = pa.table({"name": names, "domain": domains})
     with replace_file(names_path(slug)) as temporary:
         pq.write_table(table, temporary, row_group_size=BATCH_NAMES)
+        files.publish(temporary, names_path(slug))
 
 
 def load_names(shard: Shard) -> dict[str, str]:
     """The names of a batch with their domains, in order."""
-    with pq.ParquetFile(names_path(shard.survey.slug)) as file:
+    path = names_path(shard.survey.slug)
+    files.fetch(path)
+    with pq.ParquetFile(path) as file:
         rows = file.read_row_group(shard.first // BATCH_NAMES)
     return dict(zip(rows["name"].to_pylist(), rows["domain"].to_pylist(), strict=True))
 
@@ -112,7 +116,7 @@ def reclaim(batch: int) -> Shard | None:
     """Take a batch whose answers came, from whichever attempt; ``None`` when it has ended."""
     taken = (
         Shard.objects.filter(pk=batch, state__in=_OPEN)
-        .exclude(survey__state__in=FINAL_STATES)
+        .exclude(survey__in=Survey.objects.filter(state__in=FINAL_STATES))
         .update(
             state=Shard.State.RUNNING,
             attempt=models.F("attempt") + 1,

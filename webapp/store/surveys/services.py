@@ -270,9 +270,12 @@ def claim(shard_id: int) -> Shard | None:
     free = models.Q(state=Shard.State.WAITING) | models.Q(
         state=Shard.State.RUNNING, leased_until__lt=now
     )
+    # No joined table: PostgreSQL compares a row that another worker has just taken once more, but
+    # not with conditions inside a subquery for the row itself.
+    ended = Survey.objects.filter(state__in=FINAL_STATES)
     taken = (
         Shard.objects.filter(free, pk=shard_id)
-        .exclude(survey__state__in=FINAL_STATES)
+        .exclude(survey__in=ended)
         .update(
             state=Shard.State.RUNNING,
             worker=f"{socket.gethostname()}:{os.getpid()}",

@@ -8,8 +8,8 @@ from pathlib import Path
 from django.conf import settings
 
 from core.errors import MissingData
-from core.files import write_text
 from core.records import DomainEntry
+from webapp.store.object_storage import files
 
 
 def list_path(slug: str) -> Path:
@@ -21,13 +21,14 @@ def save_entries(slug: str, entries: Sequence[DomainEntry]) -> None:
     """Write the accepted entries under a temporary name, then rename."""
     text = io.StringIO()
     csv.writer(text).writerows((e.rank, e.domain, e.line) for e in entries)
-    write_text(list_path(slug), text.getvalue())
+    files.write(list_path(slug), text.getvalue().encode())
 
 
 def load_entries(slug: str, first: int, last: int) -> list[DomainEntry]:
     """Entries ``first`` to ``last`` (exclusive) in list order; ``MissingData`` without a list."""
     entries = []
     path = list_path(slug)
+    files.fetch(path)
     if not path.is_file():
         raise MissingData(
             f"the list of domains of the survey {slug} is not stored here: packages of surveys do"

@@ -139,7 +139,9 @@ def redeem(token: str, address: str | None, version: str) -> Joined:
         sha256=digest(token), used_at=None, expires_at__gt=now, vantage__state=State.INVITED
     )
     found = live.select_related("vantage").first()
-    if found is None or not live.filter(pk=found.pk).update(used_at=now):
+    # A condition on the row itself: PostgreSQL does not look again at one of a joined table.
+    unused = JoinToken.objects.filter(pk=found.pk, used_at=None) if found else live.none()
+    if found is None or not unused.update(used_at=now):
         raise UnknownToken("this token is not known, was used, or is too old; ask for a new one")
     password = secrets.token_urlsafe(32)
     _set(
