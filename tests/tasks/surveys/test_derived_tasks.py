@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests import forks
+from tests.stores import copy_store
 from tests.tasks.site import HANGS_S, ROOT, Site
 
 pytestmark = pytest.mark.services
@@ -53,6 +54,7 @@ def run(site, *command):
 
 
 def test_a_comparison_is_made_on_the_first_request_and_off_the_page(site):
+    copy_store(site.folder)
     slugs = run(site, "-m", "tests.pages.fill")
     shutil.rmtree(site.folder / "lake" / ".derived")
     site.valkey()

@@ -131,9 +131,9 @@ def is_awaited(survey: Survey, *, except_for: Audit) -> bool:
 
 def _claimable() -> QuerySet[Audit]:
     silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
-    surveyed = Q(state=State.SURVEYING) & (
-        Q(survey__state__in=FINAL_STATES) | Q(survey__isnull=True)
-    )
+    # No joined table: see ``webapp.store.surveys.services.claim``.
+    ended = Survey.objects.filter(state__in=FINAL_STATES)
+    surveyed = Q(state=State.SURVEYING) & (Q(survey__in=ended) | Q(survey__isnull=True))
     # An audit that waits for a disk or a server is tried again when its lease is over.
     rested = Q(leased_until__isnull=True) | Q(leased_until__lt=timezone.now())
     return Audit.objects.filter((Q(state=State.QUEUED) & rested) | silent | surveyed)
