@@ -127,7 +127,7 @@ def remove_unnamed_parts(campaign: Campaign) -> None:
         for path in folder.glob("*.parquet"):
             if path.name.removesuffix(".parquet") not in named:
                 path.unlink(missing_ok=True)
-                files.forget(path)
+                files.unregister(path)
 
 
 def document(campaign: Campaign) -> dict[str, Any]:

@@ -67,7 +67,7 @@ def _observe(world: World, options: WorldOptions, name: str, at: datetime) -> Su
     for begun in Survey.objects.filter(name=name, owner=None, state=SurveyState.RUNNING):
         begun.delete()
         shutil.rmtree(Path(settings.LAKE_DIR) / begun.slug, ignore_errors=True)
-        files.forget(Path(settings.LAKE_DIR) / begun.slug)
+        files.unregister(Path(settings.LAKE_DIR) / begun.slug)
     survey = observation.observe_world(world, options, name)
     Survey.objects.filter(pk=survey.pk).update(created_at=at, started_at=at, finished_at=at)
     # The index belongs to the moment at which a survey ended.

@@ -74,8 +74,8 @@ def test_a_current_copy_is_not_fetched_again_and_an_older_one_is(machine, monkey
     second = machine("second")
     (copy,) = parts.parts_of(second, "s", "zones")
     fetched = []
-    get = bucket.get
-    monkeypatch.setattr(bucket, "get", lambda *a: fetched.append(a) or get(*a))
+    get = bucket.download
+    monkeypatch.setattr(bucket, "download", lambda *a: fetched.append(a) or get(*a))
     parts.parts_of(second, "s", "zones")
     assert fetched == []
     machine("first")
@@ -117,7 +117,7 @@ def test_a_storage_that_is_away_keeps_nothing_half(machine, settings):
 def test_garbage_is_what_no_row_has_named_for_the_grace(machine):
     lake = write_lake(machine("first"), CAST)
     kept = StoredFile.objects.exclude(folder__endswith="/lookups")
-    files.forget(lake / SURVEY / "lookups")
+    files.unregister(lake / SURVEY / "lookups")
     now, before = timezone.now(), objects()
     assert files.collect_garbage(now).objects == 0
     assert objects() == before
@@ -160,5 +160,5 @@ def test_without_the_setting_nothing_is_asked(settings, tmp_path):
     settings.LAKE_URL, settings.DATA_DIR = "", tmp_path
     files.publish(Path("nowhere"), tmp_path / "x")
     files.fetch(tmp_path / "x")
-    files.forget(tmp_path / "x")
+    files.unregister(tmp_path / "x")
     assert not StoredFile.objects.exists()

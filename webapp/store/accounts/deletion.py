@@ -78,12 +78,12 @@ def remove_survey(survey: Survey) -> None:
     slug = survey.slug
     for folder in _folders(slug):
         shutil.rmtree(folder, ignore_errors=True)
-        files.forget(folder)
+        files.unregister(folder)
     with suppress(OSError):  # something else stands there still
         (Path(settings.LAKE_DIR) / slug).rmdir()
     for path in (list_path(slug), batches.names_path(slug)):
         path.unlink(missing_ok=True)
-        files.forget(path)
+        files.unregister(path)
 
 
 def remove_campaign(found: Campaign) -> None:
@@ -99,7 +99,7 @@ def remove_campaign(found: Campaign) -> None:
     begun = derived_files.parent.glob(f".{found.slug}.*")
     for folder in (selectors.lake_root() / found.slug, derived_files, *begun):
         shutil.rmtree(folder, ignore_errors=True)
-    files.forget(selectors.lake_root() / found.slug)
+    files.unregister(selectors.lake_root() / found.slug)
 
 
 def _folders(slug: str) -> list[Path]:

@@ -61,7 +61,7 @@ class StoredObject:
     modified_at: datetime
 
 
-def put(source: Path) -> tuple[str, str, int]:
+def upload(source: Path) -> tuple[str, str, int]:
     """Store a file under a new key; return key, SHA-256 and size. Raises ``Unavailable``."""
     digest, size = hashlib.sha256(), 0
     with source.open("rb") as file:
@@ -79,7 +79,7 @@ def put(source: Path) -> tuple[str, str, int]:
     return key, sha256, size
 
 
-def get(key: str, sha256: str, target: Path) -> None:
+def download(key: str, sha256: str, target: Path) -> None:
     """Copy an object to a file.
 
     Raises ``Damaged`` where it is not what was stored, ``MissingData`` where it is gone, and

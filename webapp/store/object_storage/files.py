@@ -44,7 +44,7 @@ def publish(written: Path, path: Path) -> None:
     """
     if not is_configured():
         return
-    key, sha256, size = bucket.put(written)
+    key, sha256, size = bucket.upload(written)
     relative = _relative(path)
     StoredFile.objects.update_or_create(
         path=relative,
@@ -98,7 +98,7 @@ def fetch_all(folder: Path) -> None:
         _fetch_rows(_below(folder))
 
 
-def forget(*places: Path) -> None:
+def unregister(*places: Path) -> None:
     """Take files, or all below folders, out of the manifest; their objects become garbage."""
     if is_configured():
         for place in places:
@@ -142,7 +142,7 @@ def find_faults(with_contents: bool) -> Iterator[tuple[str, str]]:
 
 def _read_fault(row: StoredFile) -> str:
     try:
-        bucket.get(row.key, row.sha256, Path(os.devnull))
+        bucket.download(row.key, row.sha256, Path(os.devnull))
     except NephoscopeError as error:
         return str(error)
     return ""
@@ -166,7 +166,7 @@ def _is_current(path: Path, row: StoredFile) -> bool:
 def _copy(row: StoredFile, path: Path) -> None:
     try:
         with replace_file(path) as temporary:
-            bucket.get(row.key, row.sha256, temporary)
+            bucket.download(row.key, row.sha256, temporary)
             os.utime(temporary, ns=(row.modified_ns, row.modified_ns))
     except OSError as error:
         raise Unavailable(f"cannot write {path.name}: {error.strerror or error}") from error
