@@ -17,6 +17,8 @@ from crawlers.compiled.layout import (
     CHAIN_WORDS,
     CHANNEL_WORDS,
     CHANNELS,
+    COUNT_WORDS,
+    COUNTS,
     DEADLINES,
     EPOCH,
     EXPIRED,
@@ -26,10 +28,12 @@ from crawlers.compiled.layout import (
     IN_FLIGHT,
     LAST_LENGTH,
     LAST_QUESTION,
+    LAST_TAG,
     LONGEST_LINE,
     MOST_RESULTS,
     MOST_UNUSUAL,
     N_CHANNELS,
+    N_COUNTED,
     N_DEFERRED,
     N_EXPIRED,
     N_FREE,
@@ -85,6 +89,7 @@ from crawlers.compiled.layout import (
     UNUSUAL_WORDS,
     WAIT_UNTIL,
 )
+from crawlers.compiled.replies import NOERROR as HAS_ANSWERS
 from crawlers.compiled.replies import classify, write_end, write_reply
 from crawlers.compiled.sending import send_all
 from crawlers.compiled.views import view_cells, view_idents, view_octets, view_rows, view_words
@@ -148,10 +153,36 @@ def has_question(words: Any, packet: Any, size: Any, slot: Any) -> Any:
 
 
 @compile_bare
+def note_denial(words: Any, tag: Any, status: Any) -> Any:
+    """Count a denial by its tag; one of a tag that has no count becomes a result of its own."""
+    if tag < words[N_COUNTED]:
+        view_rows(words[COUNTS], COUNT_WORDS)[tag, status] += 1
+        return
+    result = view_rows(words[RESULTS], RESULT_WORDS)[words[N_RESULTS]]
+    result[R_TAG], result[R_AT] = tag, status
+    words[N_RESULTS] += 1
+
+
+@compile_bare
+def end_line(words: Any, put: Any, tag: Any, number: Any, rtt_us: Any) -> Any:
+    """Write the end of a line, with the server of this number; the line becomes a result."""
+    length = view_rows(words[SERVERS], SERVER_WORDS)[number, S_TEXT_LENGTH]
+    out, text = view_octets(words[OUT]), view_cells(words[SERVER_TEXTS], SERVER_TEXT)[number]
+    words[OUT_AT] = write_end(out, put, text, length, rtt_us, words[EPOCH] + words[NOW])
+    result = view_rows(words[RESULTS], RESULT_WORDS)[words[N_RESULTS]]
+    result[R_TAG], result[R_AT] = tag, words[EPOCH] + words[NOW]
+    words[N_RESULTS] += 1
+
+
+@compile_bare
 def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
-    """Write the line of a reply that belongs to a slot; whether it was understood."""
+    """Write the line of a reply that belongs to a slot, or count it; whether it was understood.
+
+    Where denials are counted, answers are left to the reference engine.
+    """
     status = classify(packet, size)
-    if status < 0 or not has_question(words, packet, size, slot):
+    is_left = status < 0 or (words[COUNTS] and status == HAS_ANSWERS)
+    if is_left or not has_question(words, packet, size, slot):
         return False
     row, out = view_rows(words[SLOTS], SLOT_WORDS)[slot], view_octets(words[OUT])
     question_end, kind = _HEADER + row[Q_LENGTH], row[Q_TYPE]
@@ -170,16 +201,16 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
         return False
     number = view_rows(words[CHANNELS], CHANNEL_WORDS)[channel, C_SERVER]
     server = view_rows(words[SERVERS], SERVER_WORDS)[number]
-    rtt, text = words[NOW] - row[Q_SENT_AT], view_cells(words[SERVER_TEXTS], SERVER_TEXT)[number]
-    words[OUT_AT] = write_end(out, put, text, server[S_TEXT_LENGTH], rtt, words[EPOCH] + words[NOW])
-    result = view_rows(words[RESULTS], RESULT_WORDS)[words[N_RESULTS]]
-    result[R_TAG], result[R_AT] = row[Q_TAG], words[EPOCH] + words[NOW]
-    words[N_RESULTS] += 1
+    rtt_us = words[NOW] - row[Q_SENT_AT]
+    if words[COUNTS]:
+        note_denial(words, row[Q_TAG], status)
+    else:
+        end_line(words, put, row[Q_TAG], number, rtt_us)
     words[NOERROR + status] += 1
     server[S_ANSWERED] += 1
-    server[S_RTT] = rtt
+    server[S_RTT] = rtt_us
     last, question = view_octets(words[LAST_QUESTION]), view_cells(words[QUESTIONS], QUESTION_CELL)
-    words[LAST_LENGTH] = row[Q_LENGTH]
+    words[LAST_LENGTH], words[LAST_TAG] = row[Q_LENGTH], row[Q_TAG]
     for i in range(row[Q_LENGTH]):
         last[i] = question[slot, i]
     release_slot(words, slot, channel)

@@ -21,7 +21,7 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     TEXT_END,
     TYPE_AT,  # which of the types is asked next for the name at TEXT_AT
     N_TYPES,
-    NEXT_TAG,  # number of the next question
+    NEXT_TAG,  # number of the next question; where there are TAGS, its place in them
     RANDOM_AT,
     RANDOM_END,
     RECURSION,  # 1: set the RD bit
@@ -39,7 +39,9 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     EPOCH,  # added to a time it gives microseconds since 1970
     NAP,  # microseconds to wait before reading while many replies are under way
     LAST_LENGTH,  # of the question that was answered last, in octets
-) = range(33)
+    LAST_TAG,  # of the same question
+    N_COUNTED,  # tags below this have a row in COUNTS
+) = range(35)
 
 # Words: addresses of regions.
 (
@@ -71,7 +73,9 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     CHAIN,  # rows of start and end of the names of one chain of aliases
     LAST_QUESTION,
     TEXT,
-) = range(40, 68)
+    TAGS,  # tags of the questions of TEXT; absent (0): their numbers
+    COUNTS,  # denials by tag and status; absent (0): every reply becomes a line
+) = range(40, 70)
 N_WORDS = 72
 
 # Columns of a server's row.
@@ -105,9 +109,12 @@ SLOT_WORDS = 8
 # Columns of a question that cannot be encoded here: from TEXT, its number, its type.
 D_BEGIN, D_END, D_TAG, D_TYPE = range(4)
 DEFERRED_WORDS = 4
-# Columns of a line in OUT: number of its question, microseconds since 1970.
+# Columns of a line in OUT: tag of its question, microseconds since 1970. With COUNTS there are no
+# lines, and the second column is the status of a denial.
 R_TAG, R_AT = range(2)
 RESULT_WORDS = 2
+# Columns of COUNTS: NOERROR (unused), NODATA, NXDOMAIN.
+COUNT_WORDS = 3
 MOST_RESULTS = 1 << 15
 # Columns of a packet that is read by the reference engine.
 U_CHANNEL, U_SLOT, U_SIZE = range(3)

@@ -48,6 +48,12 @@ def _announce() -> None:
     sys.stderr.write("· compiling the loop of the bulk resolver\n")
 
 
+def announce_compilation() -> None:
+    """State on standard error why a run that asks many questions does not begin at once."""
+    sys.stderr.write("compiling the bulk resolver's loop for this processor, once …\n")
+    sys.stderr.flush()
+
+
 def is_possible() -> bool:
     """Whether the system has what the loop calls: Linux, 64 bit, low octet first."""
     if sys.platform != "linux" or sys.byteorder != "little" or ctypes.sizeof(ctypes.c_void_p) != 8:

@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 from collections.abc import Sequence
+from typing import Any
 
 from crawlers.compiled import layout as m
 
@@ -61,6 +62,8 @@ class Memory:
         self._connect_cells(m.SEND_HEADERS, m.SEND_VECTORS, m.SEND_CELLS, m.SEND_CELL)
         self._clear_slots(slots)
         self._text = b""
+        # Buffers of others that the loop reads or writes.
+        self._buffers: dict[int, object] = {}
 
     def rows(self, region: int) -> memoryview:
         """A region in words."""
@@ -81,6 +84,11 @@ class Memory:
         self.words[m.TEXT] = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0
         self.words[m.TEXT_AT], self.words[m.TEXT_END] = 0, len(text)
         self.words[m.TYPE_AT] = 0
+
+    def set_buffer(self, region: int, buffer: Any) -> None:
+        """Let the loop use a writable buffer of 64-bit integers as a region."""
+        self._buffers[region] = buffer
+        self.words[region] = ctypes.addressof(ctypes.c_int64.from_buffer(buffer))
 
     def text_part(self, begin: int, end: int) -> str:
         """A part of the text that the loop reads."""

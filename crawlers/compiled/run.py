@@ -10,13 +10,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count, product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from core.statuses import DnsStatus
 from crawlers.compiled import layout as m
 from crawlers.compiled.memory import Memory
 from crawlers.dns.message import TYPE_CODES
-from crawlers.engine.config import NO_LINES, EngineConfig, Lines, Question, Result
+from crawlers.engine.config import NO_LINES, Block, EngineConfig, Lines, Question, Result
 from crawlers.engine.query_run import Run
 from crawlers.engine.sockets import Channel, Peer, Waiting
 
@@ -36,8 +36,6 @@ _STATUSES = (
 # Permissions of a rate limit that are asked for at once.
 _MOST_PERMITS = 256
 Step = Callable[[int], int]
-# Number of the first question of a block, and its names, one per line, in lower case.
-Block = tuple[int, bytes]
 
 
 def is_supported(config: EngineConfig) -> bool:
@@ -76,6 +74,7 @@ class CompiledRun(Run):
         )
         self._set_constants({id(c): number for number, c in connected}, nap_us)
         self._has_names = True
+        self._tags: Any = None
         # Questions for the reference engine that it has not read yet.
         self._singles: deque[Question] = deque()
         self._load_names()
@@ -169,12 +168,15 @@ class CompiledRun(Run):
         """Give the loop the next block of names when it has read the last."""
         words = self._words
         if self._has_names and words[m.TEXT_AT] >= words[m.TEXT_END]:
-            tag, text = next(self._blocks, (0, b""))
-            if not text:
+            block = next(self._blocks, None)
+            if block is None or not block.text:
                 self._has_names = False
                 return
-            self._memory.set_text(text)
-            words[m.NEXT_TAG] = tag
+            self._memory.set_text(block.text)
+            words[m.NEXT_TAG], self._tags = block.first_tag, block.tags
+            if block.tags is not None:
+                self._memory.set_buffer(m.TAGS, block.tags)
+                words[m.NEXT_TAG] = 0
 
     def _set_limits(self) -> list[int]:
         """Say how many queries each server may receive; returns permissions taken for it."""
@@ -242,36 +244,47 @@ class CompiledRun(Run):
 
     def _last_question(self) -> Question:
         asked = bytes(self._memory.octets(m.LAST_QUESTION)[: self._words[m.LAST_LENGTH]])
-        return Question(_name_of(asked))
+        return self._create_question(_name_of(asked), self._types[0], self._words[m.LAST_TAG])
+
+    def _create_question(self, name: str, rrtype: str, tag: int) -> Question:
+        """A question of the loop as the reference engine has it."""
+        return Question(name, rrtype, tag)
 
     def _read_unusual(self) -> None:
-        """Let the reference engine read packets that the loop left."""
+        """Let the reference engine read packets that the loop left, those of a socket together."""
         rows, packets = self._memory.rows(m.UNUSUAL), self._memory.octets(m.UNUSUAL_PACKETS)
+        found: dict[int, dict[bytes, tuple[int, bytes]]] = {}
         for number in range(self._words[m.N_UNUSUAL]):
             row = rows[number * m.UNUSUAL_WORDS : (number + 1) * m.UNUSUAL_WORDS]
             start = number * m.RECEIVE_CELL
             packet = bytes(packets[start : start + row[m.U_SIZE]])
             channel, slot = row[m.U_CHANNEL], row[m.U_SLOT]
-            if slot != m.NOTHING and self._is_used(slot):
-                self._read_for_slot(self._channels[channel], slot, packet)
-            else:
-                self.receiver.read(self._channels[channel], [packet])
+            replies = found.setdefault(channel, {})
+            if packet[:2] in replies:
+                # A second reply with this id has to be matched after the first one.
+                self._read_for_slots(self._channels[channel], found.pop(channel))
+                replies = found.setdefault(channel, {})
+            replies[packet[:2]] = (slot, packet)
+        for channel, replies in found.items():
+            self._read_for_slots(self._channels[channel], replies)
 
-    def _read_for_slot(self, channel: Channel, slot: int, packet: bytes) -> None:
-        ident, waiting = packet[:2], self._waiting(slot)
-        if ident in channel.pending:
+    def _read_for_slots(self, channel: Channel, replies: dict[bytes, tuple[int, bytes]]) -> None:
+        """Read packets by id; each waits for one of the loop's queries (``NOTHING``: for none)."""
+        claimed: dict[bytes, tuple[int, Waiting]] = {}
+        for ident, (slot, _) in replies.items():
             # A retransmission has the same id by chance: it is more likely the one that is meant.
-            self.receiver.read(channel, [packet])
-            return
-        channel.pending[ident] = waiting
-        self.in_flight += 1
-        self.receiver.read(channel, [packet])
-        if channel.pending.get(ident) is waiting:
-            # The packet was no reply to it.
-            del channel.pending[ident]
-            self.in_flight -= 1
-        else:
-            self._release(slot)
+            if slot != m.NOTHING and self._is_used(slot) and ident not in channel.pending:
+                claimed[ident] = slot, self._waiting(slot)
+                channel.pending[ident] = claimed[ident][1]
+        self.in_flight += len(claimed)
+        self.receiver.read(channel, [packet for _, packet in replies.values()])
+        for ident, (slot, waiting) in claimed.items():
+            if channel.pending.get(ident) is waiting:
+                # The packet was no reply to it.
+                del channel.pending[ident]
+                self.in_flight -= 1
+            else:
+                self._release(slot)
 
     def _note_expired(self) -> None:
         """Let the reference engine ask again what was not answered in time."""
@@ -301,7 +314,7 @@ class CompiledRun(Run):
                 number * m.DEFERRED_WORDS : (number + 1) * m.DEFERRED_WORDS
             ]
             name = self._memory.text_part(begin, end)
-            self._start(Question(name, self._types[kind], tag))
+            self._start(self._create_question(name, self._types[kind], tag))
         if self._words[m.SEND_ERROR]:
             self._start_block()
 
@@ -312,8 +325,9 @@ class CompiledRun(Run):
             return
         names = self._memory.text_part(words[m.TEXT_AT], words[m.TEXT_END]).split("\n")
         pairs = list(product(names, self._types))[words[m.TYPE_AT] :]
-        tags = count(words[m.NEXT_TAG])
-        self.ask_singly([Question(name, rrtype, next(tags)) for name, rrtype in pairs])
+        numbers = count(words[m.NEXT_TAG])
+        tags = numbers if self._tags is None else (int(self._tags[n]) for n in numbers)
+        self.ask_singly([self._create_question(*pair, next(tags)) for pair in pairs])
         words[m.NEXT_TAG] += len(pairs)
         words[m.TYPE_AT], words[m.TEXT_AT] = 0, words[m.TEXT_END]
 
@@ -342,7 +356,8 @@ class CompiledRun(Run):
 
     def _question(self, slot: int) -> Question:
         row = self._row(slot)
-        return Question(_name_of(self._asked(slot)), self._types[row[m.Q_TYPE]], row[m.Q_TAG])
+        name = _name_of(self._asked(slot))
+        return self._create_question(name, self._types[row[m.Q_TYPE]], row[m.Q_TAG])
 
     def _waiting(self, slot: int) -> Waiting:
         """What waits in this slot, in the form of a channel's pending queries."""

@@ -62,6 +62,7 @@ from crawlers.compiled.layout import (
     SLOT_WORDS,
     SLOTS,
     TABLE,
+    TAGS,
     TEXT,
     TEXT_AT,
     TEXT_END,
@@ -140,11 +141,19 @@ def step_cursor(words: Any, line_end: Any) -> Any:
 
 
 @compile_bare
+def find_tag(words: Any) -> Any:
+    """Return the tag of the question at the cursor."""
+    if words[TAGS]:
+        return view_words(words[TAGS])[words[NEXT_TAG]]
+    return words[NEXT_TAG]
+
+
+@compile_bare
 def defer_question(words: Any, line_end: Any) -> Any:
     """Leave the question at the cursor to the reference engine."""
     row = view_rows(words[DEFERRED], DEFERRED_WORDS)[words[N_DEFERRED]]
     row[D_BEGIN], row[D_END] = words[TEXT_AT], line_end
-    row[D_TAG], row[D_TYPE] = words[NEXT_TAG], words[TYPE_AT]
+    row[D_TAG], row[D_TYPE] = find_tag(words), words[TYPE_AT]
     words[N_DEFERRED] += 1
     step_cursor(words, line_end)
 
@@ -174,7 +183,7 @@ def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any)
         view_rows(words[SLOTS], SLOT_WORDS)[slot],
         view_cells(words[QUESTIONS], QUESTION_CELL)[slot],
     )
-    row[Q_TAG], row[Q_TYPE], row[Q_CHANNEL] = words[NEXT_TAG], words[TYPE_AT], channel
+    row[Q_TAG], row[Q_TYPE], row[Q_CHANNEL] = find_tag(words), words[TYPE_AT], channel
     row[Q_IDENT], row[Q_LENGTH] = ident, end - _HEADER
     for i in range(end - _HEADER):
         question[i] = packet[_HEADER + i]
@@ -236,7 +245,7 @@ def cancel_rest(words: Any, channel: Any, taken: Any, built: Any) -> Any:
     slots, free = view_rows(words[SLOTS], SLOT_WORDS), view_words(words[FREE])
     table, first = view_idents(words[TABLE]), free[words[N_FREE] - 1 - taken]
     words[TEXT_AT], words[TYPE_AT] = slots[first, Q_SENT_AT], slots[first, Q_TYPE]
-    words[NEXT_TAG] = slots[first, Q_TAG]
+    words[NEXT_TAG] -= built - taken
     for i in range(taken, built):
         table[channel, slots[free[words[N_FREE] - 1 - i], Q_IDENT]] = NOTHING
 

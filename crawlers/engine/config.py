@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from core.errors import BadInput
 from core.records import Answer, Record
@@ -53,6 +53,18 @@ class Result(NamedTuple):
         """The record that travels on."""
         rtt_ms = None if self.rtt_ms is None else round(self.rtt_ms, 3)
         return Answer(self.question.name, self.question.type, *self[1:7], rtt_ms, self.at)
+
+
+class Block(NamedTuple):
+    """Names, one per line, in lower case, and the number of the first question.
+
+    ``tags`` is a buffer of 64-bit integers, one for each name, where one type is asked and tags are
+    no consecutive numbers.
+    """
+
+    first_tag: int
+    text: bytes
+    tags: Any = None
 
 
 class Lines(NamedTuple):

@@ -5,7 +5,7 @@ is reported in one place.
 """
 
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from core.records import Answer
@@ -13,13 +13,17 @@ from core.statuses import ANSWERED
 from crawlers.engine.engine import Engine, Question
 from crawlers.engine.nameservers import Network, Server
 from crawlers.engine.policy import OptOut, contactable
+from crawlers.enumeration.bulk_queries import Denials, ask_blocks, find_step
+from crawlers.enumeration.columns import Column, NameBlocks
 from crawlers.enumeration.domain_state import DomainState, Progress
-from crawlers.enumeration.interleave import spread
+from crawlers.enumeration.interleave import order
 from crawlers.sources.base import Source
 
 # (number of the domain, name, type)
 Asking = tuple[int, str, str]
 Report = Callable[[Progress], None]
+# A domain, and how many of its guesses exist without the type, or do not exist.
+OnDenials = Callable[[DomainState, int, int], None]
 OPTED_OUT = "OPTED_OUT"
 _REPORT_EVERY = 200
 
@@ -28,7 +32,8 @@ _REPORT_EVERY = 200
 class CrawlConfig:
     """Options of the queries for each domain; ``opt_out`` domains are not queried.
 
-    ``sources`` are asked beside zone transfers (``axfr``) and the word list.
+    ``sources`` are asked beside zone transfers (``axfr``) and the word list. ``compiled`` permits
+    the compiled loop for questions of which most are denied.
     """
 
     wordlist: tuple[str, ...]
@@ -37,15 +42,7 @@ class CrawlConfig:
     allowed_networks: tuple[Network, ...] = ()
     opt_out: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """Names of one domain to be asked, and how many are expected."""
-
-    state: DomainState
-    names: Iterable[str]
-    length: int
+    compiled: bool = True
 
 
 class Batch:
@@ -79,26 +76,53 @@ class Batch:
             yield question.tag, answer
 
     def ask_columns(
-        self, columns: Iterable[Column], rrtype: str = "A"
+        self,
+        columns: Iterable[Column],
+        rrtype: str = "A",
+        on_denials: OnDenials | None = None,
     ) -> Iterator[tuple[DomainState, Answer]]:
-        """Ask the names of many domains, spread over all of them."""
-        states = self.states
-        mixed = spread(((c.length, self._questions(c, rrtype)) for c in columns), self._rng)
-        for number, answer in self.ask(mixed):
+        """Ask the names of many domains, spread over all of them.
+
+        ``on_denials`` gets how many guesses of a domain exist without the type, and how many do
+        not exist, where these are counted together; no answers are yielded for them.
+        """
+        permitted = [self._permit(column) for column in columns]
+        n_questions = sum(map(len, permitted))
+        states, engine = self.states, self.engine
+        step = find_step(engine.config, n_questions) if self.config.compiled else None
+        if step is None:
+            for number, answer in self.ask(self._questions(permitted, rrtype)):
+                yield states[number], answer
+            return
+
+        def count_denials(found: Sequence[Denials]) -> None:
+            for number, n_no_data, n_name_errors in found:
+                states[number].counts["queries"] += n_no_data + n_name_errors
+                self.progress.answered += n_no_data + n_name_errors
+                if on_denials:
+                    on_denials(states[number], n_no_data, n_name_errors)
+            self.report()
+
+        blocks = NameBlocks(permitted, len(states) if on_denials else 0, self._rng)
+        for number, answer in ask_blocks(engine, step, blocks, rrtype, count_denials):
+            states[number].counts["queries"] += answer.attempts
+            self._count(answer)
             yield states[number], answer
 
-    def _questions(self, column: Column, rrtype: str) -> Iterator[Asking]:
-        state, names = column.state, column.names
-        if self.opt_out.reaches_into(state.domain):
-            names = self._permitted(state, names)
-        return ((state.number, name, rrtype) for name in names)
+    def _questions(self, columns: Sequence[Column], rrtype: str) -> Iterator[Asking]:
+        for numbers, places in order([len(column) for column in columns], self._rng):
+            for number, place in zip(numbers.tolist(), places.tolist(), strict=True):
+                column = columns[number]
+                yield column.state.number, column.name_at(place), rrtype
 
-    def _permitted(self, state: DomainState, names: Iterable[str]) -> Iterator[str]:
-        for name in names:
-            if self.opt_out.covers(name):
-                state.skip(1, OPTED_OUT)
-            else:
-                yield name
+    def _permit(self, column: Column) -> Column:
+        """The column without the names of domains that opted out."""
+        state, opt_out = column.state, self.opt_out
+        if not opt_out.reaches_into(state.domain):
+            return column
+        names = [name for name in column if not opt_out.covers(name)]
+        state.skip(len(column) - len(names), OPTED_OUT)
+        return Column(state, names)
 
     def _count(self, answer: Answer) -> None:
         progress = self.progress

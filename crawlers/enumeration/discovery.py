@@ -5,14 +5,15 @@ Order: zone data, then lists and guesses, then sources that derive names from na
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import islice
 from typing import Protocol, runtime_checkable
 
 from core.statuses import Technique
 from crawlers.engine.config import Question
 from crawlers.engine.outages import PROBE, SILENCE
-from crawlers.enumeration.batch import Batch, Column
+from crawlers.enumeration.batch import Batch
 from crawlers.enumeration.candidates import Verdict
+from crawlers.enumeration.columns import Column
 from crawlers.enumeration.domain_state import DomainState
 from crawlers.enumeration.wildcard_filter import WildcardFilter
 from crawlers.enumeration.wildcard_level import MOST_HELD
@@ -42,7 +43,7 @@ def ask_zone_data(batch: Batch, states: list[DomainState]) -> None:
             # The engine's own servers had an outage; these zones answer again once they do.
             list(batch.engine.ask([Question(*PROBE)]))
             _import_zone_data(batch, source, silent)
-    columns = [Column(x, _all_but_apex(x), len(x.tags)) for x in states]
+    columns = [Column(x, _all_but_apex(x)) for x in states]
     for state, answer in batch.ask_columns(columns):
         state.add_answer(answer)
 
@@ -99,7 +100,7 @@ def _build_on(
     for state in states:
         tail = len(state.domain) + 1
         names = [name for name in fresh[state.number] if name[:-tail] not in guessed]
-        columns.append(Column(state, names, len(names)))
+        columns.append(Column(state, names))
     _query_candidates(batch, wildcards, columns)
     if isinstance(source, Learner):
         for state in states:
@@ -120,15 +121,21 @@ def _propose(
 
 def _column(state: DomainState, listed: list[str], words: Words) -> Column:
     if state.is_complete:
-        return Column(state, listed, len(listed))
-    return Column(state, chain(listed, state.guesses(words)), len(listed) + len(words.words))
+        return Column(state, listed)
+    return Column(state, listed, state.guesses(words))
 
 
 def _query_candidates(batch: Batch, wildcards: WildcardFilter, columns: list[Column]) -> None:
     """Ask candidates, and keep those that no wildcard explains."""
-    columns = [column for column in columns if column.length]
+
+    def count_denials(state: DomainState, n_no_data: int, n_name_errors: int) -> None:
+        state.count_denials(n_no_data, n_name_errors)
+        wildcards.count_denials(state.number, n_name_errors)
+
+    columns = [column for column in columns if len(column)]
     wildcards.open((column.state.number, column.state.domain) for column in columns)
-    for state, answer in batch.ask_columns(_screen(batch, wildcards, columns)):
+    screened = _screen(batch, wildcards, columns)
+    for state, answer in batch.ask_columns(screened, on_denials=count_denials):
         verdict = wildcards.classify(state.number, answer)
         if verdict == Verdict.WILDCARD:
             state.filter_out(answer, is_suspect=False)
@@ -143,9 +150,8 @@ def _query_candidates(batch: Batch, wildcards: WildcardFilter, columns: list[Col
 
 def _screen(batch: Batch, wildcards: WildcardFilter, columns: list[Column]) -> list[Column]:
     """Leave out what a wildcard explains, where a question below each candidate shows it."""
-    rest = {column.state.number: iter(column.names) for column in columns}
     listed = {
-        column.state.number: list(islice(rest[column.state.number], MOST_HELD))
+        column.state.number: list(islice(column, MOST_HELD))
         for column in columns
         if wildcards.can_screen(column.state.number)
         and not batch.opt_out.reaches_into(column.state.domain)
@@ -153,9 +159,10 @@ def _screen(batch: Batch, wildcards: WildcardFilter, columns: list[Column]) -> l
     explained = wildcards.screen(listed)
     left = []
     for column in columns:
-        state, gone = column.state, explained.get(column.state.number, set())
-        state.filter_unasked(len(gone))
-        kept = [name for name in listed.get(state.number, ()) if name not in gone]
-        names = chain(kept, rest[state.number])
-        left.append(Column(state, names, column.length - len(gone)))
+        names = listed.get(column.state.number)
+        if names is not None:
+            gone = explained.get(column.state.number, set())
+            column.state.filter_unasked(len(gone))
+            column = column.replace_first(len(names), [n for n in names if n not in gone])
+        left.append(column)
     return left

@@ -1,7 +1,7 @@
 """The state of one domain during a crawl: names found, failures and counts, and the outcome."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from core.records import Answer, DomainEntry, DomainOutcome, Lookup
@@ -66,14 +66,17 @@ class DomainState:
                 self.tags[name] = (*known, technique)
         return fresh
 
-    def guesses(self, words: Words) -> Iterator[str]:
-        """Names of the word list that no other source has; the others get its tag."""
-        for name in words.names(self.domain):
-            known = self.tags.get(name)
-            if known is None:
-                yield name
-            elif Technique.WORDLIST not in known:
-                self.tags[name] = (*known, Technique.WORDLIST)
+    def guesses(self, words: Words) -> Sequence[str]:
+        """Labels of the word list of which no other source has the name; the others get its tag."""
+        tail, others = f".{self.domain}", set()
+        for name, sources in self.tags.items():
+            label = name.removesuffix(tail)
+            if label in words.known and name.endswith(tail):
+                others.add(label)
+                if Technique.WORDLIST not in sources:
+                    self.tags[name] = (*sources, Technique.WORDLIST)
+        labels = words.labels(self.domain)
+        return [label for label in labels if label not in others] if others else labels
 
     def sources_of(self, name: str) -> tuple[Technique, ...]:
         """All sources that named a name, the first one first."""
@@ -95,6 +98,13 @@ class DomainState:
             self.found[answer.name] = [answer]
         else:
             counts["nxdomain" if answer.status == DnsStatus.NXDOMAIN else "nodata"] += 1
+
+    def count_denials(self, n_no_data: int, n_name_errors: int) -> None:
+        """Count names that were denied."""
+        counts = self.counts
+        counts["asked"] += n_no_data + n_name_errors
+        counts["nodata"] += n_no_data
+        counts["nxdomain"] += n_name_errors
 
     def filter_out(self, answer: Answer, *, is_suspect: bool) -> None:
         """Count a name that a wildcard explains, or that cannot be distinguished from it."""

@@ -8,7 +8,8 @@ from collections import Counter, defaultdict
 
 from core.records import Answer
 from core.statuses import DnsStatus, Technique
-from crawlers.enumeration.batch import Batch, Column
+from crawlers.enumeration.batch import Batch
+from crawlers.enumeration.columns import Column
 from crawlers.enumeration.domain_state import DomainState
 from crawlers.enumeration.wildcard_filter import Key, WildcardFilter
 
@@ -21,7 +22,7 @@ _CERTAIN = frozenset({Technique.AXFR, Technique.NSEC, Technique.LISTED})
 def ask_ipv6(batch: Batch, wildcards: WildcardFilter, states: list[DomainState]) -> None:
     """Ask for the IPv6 addresses of every found name, and suspect names that went."""
     gone: defaultdict[Key, list[str]] = defaultdict(list)
-    columns = [Column(x, tuple(x.found), len(x.found)) for x in states]
+    columns = [Column(x, tuple(x.found)) for x in states]
     for state, answer in batch.ask_columns(columns, "AAAA"):
         if answer.status not in (DnsStatus.NODATA, DnsStatus.NXDOMAIN):
             state.found[answer.name].append(answer)

@@ -79,6 +79,12 @@ class WildcardFilter:
                 self._denied[number, parent] += 1
         return None
 
+    def count_denials(self, number: int, n_name_errors: int) -> None:
+        """So many candidates of one label do not exist."""
+        top = self._tops[number]
+        top.offered += n_name_errors
+        top.denials += n_name_errors
+
     def settle(self) -> Iterator[Judged]:
         """Verdicts on all that was held, the levels from the lowest of each zone upwards.
 
@@ -133,14 +139,10 @@ class WildcardFilter:
             if not waiting:
                 return
             probes = {(key[0], p.name): (key, p) for key in waiting for p in wanted[key]}
-            columns = [(len(wanted[key]), self._asking(key, wanted[key])) for key in waiting]
+            columns = [[(key[0], p.name, p.type) for p in wanted[key]] for key in waiting]
             for number, answer in self._ask(spread(columns, self._rng)):
                 key, probe = probes[number, answer.name]
                 self._levels[key].learn(probe, answer.status, answer.answers)
-
-    @staticmethod
-    def _asking(key: Key, probes: list[Probe]) -> Iterator[tuple[int, str, str]]:
-        return ((key[0], probe.name, probe.type) for probe in probes)
 
     def doubt(self, found: Iterable[tuple[Key, list[str], bool]]) -> Iterator[Key]:
         """Levels whose names come and go, of (level, names that went, whether others of theirs

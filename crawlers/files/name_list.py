@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from core.errors import BadInput
 from core.records import Rejection
-from crawlers.engine.config import Question
+from crawlers.engine.config import Block, Question
 from crawlers.files.domain_list import normalise_domain
 
 _BLOCK_OCTETS = 1 << 16
@@ -59,7 +59,7 @@ class NameList:
         """What an earlier reading left: the open questions, and all from ``next_tag`` on."""
         return (q for q in self.questions() if q.tag >= next_tag or q.tag in open_tags)
 
-    def blocks(self) -> Iterator[tuple[int, bytes]]:
+    def blocks(self) -> Iterator[Block]:
         """The same as text: number of the first question, and names one per line.
 
         ``next_tag`` is then the caller's to keep.
@@ -68,14 +68,14 @@ class NameList:
             if names:
                 tag = self.next_tag
                 self.next_tag += len(names) * len(self._types)
-                yield tag, "\n".join(names).encode("ascii")
+                yield Block(tag, "\n".join(names).encode("ascii"))
 
     def blocks_after(
         self, next_tag: int, open_tags: frozenset[int]
-    ) -> tuple[list[Question], Iterator[tuple[int, bytes]]]:
+    ) -> tuple[list[Question], Iterator[Block]]:
         """What an earlier reading left: questions one by one, and blocks of whole names."""
         blocks, types, left = self.blocks(), self._types, list[Question]()
-        for first, text in blocks:
+        for first, text, _ in blocks:
             names = text.decode("ascii").split("\n")
             end = first + len(names) * len(types)
             # The name that was read in part, if any, belongs to the questions.
@@ -86,7 +86,7 @@ class NameList:
                     left.append(Question(names[number], types[kind], tag))
             if end > next_tag:
                 rest = "\n".join(names[n_read:]).encode("ascii")
-                again = [(first + n_read * len(types), rest)] if rest else []
+                again = [Block(first + n_read * len(types), rest)] if rest else []
                 return left, chain(again, blocks)
         return left, iter(())
 

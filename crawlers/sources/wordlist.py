@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from core.errors import BadInput
 from core.paths import FIXTURES
@@ -44,7 +44,7 @@ def default_wordlist() -> tuple[str, ...]:
     return read_wordlist(DEFAULT_PATH.read_bytes())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Words:
     """``word.domain`` for every word, best words first; sends no query."""
 
@@ -53,10 +53,25 @@ class Words:
     technique = Technique.WORDLIST
     is_zone_data = False
 
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The words as a set."""
+        return frozenset(self.words)
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(map(len, self.words), default=0)
+
+    def labels(self, domain: str) -> Sequence[str]:
+        """The words that make a name DNS can carry: ``words`` itself where all do."""
+        longest = MAX_NAME - 1 - len(domain)
+        if self._longest <= longest:
+            return self.words
+        return [word for word in self.words if len(word) <= longest]
+
     def names(self, domain: str) -> Iterator[str]:
         """The names of one domain that DNS can carry."""
-        longest = MAX_NAME - 1 - len(domain)
-        return (f"{word}.{domain}" for word in self.words if len(word) <= longest)
+        return (f"{word}.{domain}" for word in self.labels(domain))
 
     def harvest(self, zones: Sequence[Zone], engine: Engine) -> Iterator[Harvest]:
         """One harvest per zone."""

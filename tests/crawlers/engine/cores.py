@@ -11,7 +11,7 @@ from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.compiled.loading import load_step
 from crawlers.compiled.run import CompiledRun, is_supported
-from crawlers.engine.config import Result
+from crawlers.engine.config import Block, Result
 from crawlers.engine.engine import Engine
 
 ask_reference = Engine.ask
@@ -42,7 +42,7 @@ def open_compiled(engine, names, *types):
     """A compiled run over one block of names."""
     step = load_step(lambda: None)
     assert step is not None
-    return CompiledRun(engine, step, types, iter([(0, "\n".join(names).encode())]))
+    return CompiledRun(engine, step, types, iter([Block(0, "\n".join(names).encode())]))
 
 
 def is_fit(question, rrtype):

@@ -1,5 +1,6 @@
 """Whole crawls of batches of domains: sources, wildcards, manners and the budget of questions."""
 
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ from core.records import DomainEntry
 from core.statuses import Technique
 from crawlers.engine.engine import Engine, EngineConfig
 from crawlers.engine.nameservers import Server
+from crawlers.enumeration import bulk_queries
 from crawlers.enumeration.enumeration import CrawlConfig, crawl_domains
 from crawlers.enumeration.wildcard_level import PROBES, SAMPLES
 from crawlers.sources.base import Harvest
@@ -23,6 +25,15 @@ from tests.crawlers.enumeration.wildcard_server import WildServer, WildZone
 WORDS = read_labels(common=200)
 OWN = {"www": ["192.0.2.1"], "shop": ["192.0.2.2", "192.0.2.3"], "www.dev": ["192.0.2.4"]}
 OWN |= {WORDS[n]: [f"192.0.2.{100 + n}"] for n in range(20, 26)}
+
+
+@pytest.fixture(autouse=True, params=["compiled", "reference"])
+def each_core(request, monkeypatch):
+    """Every crawl here runs with the compiled loop, however short it is, and without."""
+    is_compiled = request.param == "compiled"
+    monkeypatch.setattr(bulk_queries, "_FEW", 1 if is_compiled else sys.maxsize)
+    monkeypatch.setattr(bulk_queries, "_MANY", 1)
+    return request.param
 
 
 def crawl(server, domains, words=WORDS, **config):
@@ -153,16 +164,19 @@ KINDS = {
 
 
 @cache
-def crawl_of(kind):
-    """(zones, what the server was asked, the crawl) of three zones with the same wildcard."""
+def crawl_of(kind, core):
+    """(zones, what the server was asked, the crawl) of three zones with the same wildcard.
+
+    ``core`` is what ``each_core`` has set.
+    """
     zones = {f"z{n}.test": WildZone(**{**vars(KINDS[kind]), "own": OWN}) for n in range(3)}
     with WildServer(zones) as server:
         return zones, server.asked, crawl(server, zones)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_wildcard_of_any_kind_makes_a_name(kind):
-    zones, _, crawled = crawl_of(kind)
+def test_no_wildcard_of_any_kind_makes_a_name(kind, each_core):
+    zones, _, crawled = crawl_of(kind, each_core)
     assert found_in(crawled) <= {n for d, zone in zones.items() for n in names_of(d, zone)}
 
 
@@ -175,13 +189,13 @@ def test_names_that_answer_otherwise_are_kept(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_no_zone_is_asked_more_than_its_budget(kind):
+def test_no_zone_is_asked_more_than_its_budget(kind, each_core):
     """Counted at the server: whatever is neither a candidate nor the zone's own.
 
     One question below each candidate, one more below those that exist or whose question failed;
     random names per level.
     """
-    zones, asked, crawled = crawl_of(kind)
+    zones, asked, crawled = crawl_of(kind, each_core)
     candidates = {f"{word}.{domain}" for domain in zones for word in WORDS}
     expected = candidates | set(zones) | {f"ns1.{domain}" for domain in zones}
     # A packet that was sent twice on a busy machine is one question; so distinct names count.
