@@ -39,7 +39,8 @@ def _of_column(
     if "cumulative_share" in columns:
         return _of_distribution(columns, rows, group)
     counted = column.removesuffix("_share")
-    if counted not in columns:
+    # A column called "share" alone has no count of the same name.
+    if counted == column or counted not in columns:
         counted = next((c for c in _COUNTED if c in columns), "")
     if counted in ("", "bytes"):  # a small number of bytes is not a small sample
         return [None] * len(rows)

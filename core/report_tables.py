@@ -320,7 +320,7 @@ SPECS: tuple[TableSpec, ...] = (
     ),
     TableSpec(
         "dangling-names",
-        "Names whose alias leads nowhere",
+        "Names with a dangling alias",
         ("rank", "domain", "name", "missing", "provider", "rule", "claimable"),
         "",
         ("name", "missing"),

@@ -57,6 +57,11 @@ def number(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
+def p_text(value: float) -> str:
+    """Format a p-value: ``p = 0.013``; below a thousandth it is a bound."""
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
+
+
 def provider_name(provider: str) -> str:
     """Return the company's name of a provider; an unknown id is capitalized."""
     known = PROVIDER_BY_ID.get(provider)

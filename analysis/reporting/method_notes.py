@@ -5,7 +5,8 @@ The long form of each note is a page in ``docs/methods``.
 
 from analysis.reporting.registry import TABLE_BY_ID
 
-_COMMON = (
+# Of every table of a survey.
+COMMON_NOTE = (
     "A name counts when it answers with an address or an alias. Addresses are matched against the "
     "providers' published ranges by longest prefix; the whole CNAME chain is followed."
 )
@@ -13,4 +14,4 @@ _COMMON = (
 
 def method_note(table_id: str) -> str:
     """The note of one table; raise ``KeyError`` for a table that is not known."""
-    return f"{TABLE_BY_ID[table_id].note} {_COMMON}"
+    return f"{TABLE_BY_ID[table_id].note} {COMMON_NOTE}"

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from core.errors import BadInput
-from core.wording import SMALL, number, share_of
+from core.wording import SMALL, number, p_text, share_of
 from screening.decision import calibration, heatmap
 from screening.statistics import persistence
 from tasks.screening.ground_truth import Tested
@@ -124,7 +124,7 @@ def _persist(rows: Sequence[Row]) -> dict[str, Any]:
         raise BadInput("no machine has reported twice yet: run the agent again later")
     found = persistence.describe(periods)
     return {
-        "headline": f"{100 * found.unchanged:.0f} % of {found.hours:,.1f} machine hours passed "
+        "headline": f"{100 * found.unchanged:.0f} % of {found.hours:,.0f} machine hours passed "
         f"without a change of status ({found.instances} machines, {found.changes} changes)",
         "n": found.instances,
         **asdict(found),
@@ -144,7 +144,7 @@ def _check_memory(series: Mapping[str, Sequence[tuple[float, bool]]]) -> dict[st
     fewer = "fewer changes than" if found.p_value <= 0.05 else "no fewer changes than"
     return {
         "headline": f"{found.changes} changes where {found.expected_changes:.0f} are expected "
-        f"without memory: {fewer} by chance (p = {found.p_value:.3f})",
+        f"without memory: {fewer} by chance ({p_text(found.p_value)})",
         **asdict(found),
     }
 

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from core.errors import BadInput
+from core.wording import p_text
 from screening.statistics import time_of_day
 from webapp.store.screening.details import list_times
 
@@ -40,12 +41,12 @@ def find_instance_window(pool: int, instance: int) -> dict[str, Any]:
 
 def _describe(found: time_of_day.Nightly) -> str:
     if not found.found:
-        return f"No time of day differs in {found.of_days} days (p = {found.p_value:.3f})"
+        return f"No time of day differs in {found.of_days} days ({p_text(found.p_value)})"
     window = f"{_clock(found.start_minute)} to {_clock(found.end_minute)} UTC"
     often = f"{found.ratio:.1f}" if found.ratio < MOST_TIMES else f"over {MOST_TIMES}"
     return (
         f"Stalls return from {window}: {often} times the rest of the day, "
-        f"on {found.days} of {found.of_days} days (p = {found.p_value:.3f})"
+        f"on {found.days} of {found.of_days} days ({p_text(found.p_value)})"
     )
 
 

@@ -44,12 +44,13 @@ def observe_world(
     words = load_wordlist(options.wordlist) or default_wordlist()
     noon = datetime.combine(world.as_of, time(12), UTC).timestamp()
     observer = Observer(world, words, noon)
+    # Before the shards: a sweep closes a survey whose shards are all there.
+    _write_external(survey, world, options)
     for first in range(0, len(world.zones), SHARD_DOMAINS):
         batch = world.zones[first : first + SHARD_DOMAINS]
         _store(survey, observer, table, batch, first)
         if on_shard:
             on_shard(first + len(batch), len(world.zones))
-    _write_external(survey, world, options)
     shard_run.conclude(survey)
     survey.refresh_from_db()
     return survey

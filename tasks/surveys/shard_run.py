@@ -245,9 +245,14 @@ def _why_partial(survey: Survey, lost: int) -> str:
 
 
 def is_complete(survey: Survey) -> bool:
-    """Whether no shard is waiting or running."""
+    """Whether the shards cover the whole list, and none is waiting or running.
+
+    An observed survey gets its shards one by one; until the last is there it has no report.
+    """
     open_states = [Shard.State.WAITING, Shard.State.RUNNING]
-    return not survey.shards.filter(state__in=open_states).exists()
+    if survey.shards.filter(state__in=open_states).exists():
+        return False
+    return survey.shards.filter(last__gte=survey.n_domains).exists()
 
 
 def run_here(survey: Survey, on_shard: Callable[[Survey], None] | None = None) -> None:

@@ -29,6 +29,14 @@ def test_a_chart_draws_every_row_and_the_published_marks(visit: Any) -> None:
     assert "us-east-1" in text
     assert "73.8" in text
     assert "Thin marks" in page.inner_text("main")
+    # Then and now change places in the drawn chart.
+    before = page.inner_html("[data-chart='regions'] svg")
+    page.click("[data-lens=then] >> nth=0")
+    page.wait_for_function(
+        "(old) => document.querySelector('[data-chart=regions] svg').innerHTML !== old", arg=before
+    )
+    assert page.get_attribute("[data-lens=then] >> nth=0", "aria-pressed") == "true"
+    assert "73.8" in page.inner_text("[data-chart='regions']")
 
 
 def test_a_running_survey_is_live(visit: Any) -> None:

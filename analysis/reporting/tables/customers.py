@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from analysis.deployment import customers
+from analysis.deployment.countries import country_name
 from analysis.reporting.tables.marginal_note import (
     EXCEPTION,
     MEANING,
@@ -38,7 +39,8 @@ def _countries(tables: Tables) -> str:
     away = Portion(best["other_country"], best["subdomains"], "", "").value
     names = number(best["subdomains"], "subdomain")
     verb = "has" if best["subdomains"] == 1 else "have"
-    return f"{names} {verb} most customers in {best['country']}; {away} hosted outside it"
+    where = country_name(best["country"])
+    return f"{names} {verb} most customers in {where}; {away} hosted outside it"
 
 
 def _check_customers(rows: Rows) -> Iterator[str]:
@@ -86,8 +88,8 @@ def _farthest_country(tables: Tables) -> MarginalNote | None:
     return MarginalNote(
         EXCEPTION,
         f"Of {number(worst['subdomains'], 'subdomain')} with most customers in "
-        f"{worst['country']}, {away} are hosted on another continent: the greatest share of all "
-        f"countries with {SMALL} subdomains or more.",
+        f"{country_name(worst['country'])}, {away} are hosted on another continent: the greatest "
+        f"share of all countries with {SMALL} subdomains or more.",
     )
 
 

@@ -68,7 +68,7 @@ EXPECTED = {
         "10 of the 13 cloud-using subdomains have name servers of route.example"
     ),
     "customers": "8 of the 9 subdomains whose customers’ country is known are hosted outside it",
-    "customer-countries": "5 subdomains have most customers in DE; 5 of 5 hosted outside it",
+    "customer-countries": "5 subdomains have most customers in Germany; 5 of 5 hosted outside it",
     "outages": "5 of the 13 cloud-using subdomains go down if us-east-1 fails",
     "outage-domains": "2 of the 3 cloud-using domains lose at least a part if us-east-1 fails",
     "dangling": "No alias leads to a provider’s name that does not exist",

@@ -42,7 +42,7 @@ def test_it_works(client: Client, survey: Survey, indexed: bool) -> None:
     assert f"Anyone could claim {MISSING} and answer as {NAME}." in passport
     assert passport.index("Takeover risk") < passport.index("Names found")
     # What a name no longer leads to is no cloud that its domain uses.
-    expected = "has 1 of 2 names in us-east-1 (Amazon), and none in another region"
+    expected = "has 1 of 2 names on Amazon, all in us-east-1"
     assert f"{cast.LOST_DOMAIN} {expected}" in passport
 
 

@@ -107,7 +107,7 @@ def test_made_up_places_cannot_measure_and_are_said_not_to(client: Client, point
     assert "On demand: 1" in text
     VantagePoint.objects.update(source="synthetic")
     assert heading(text := client.get(LIST).content.decode()) == (
-        "No place can measure yet: 1 is synthetic"
+        "No live vantage point yet: 1 is synthetic"
     )
     assert "Synthetic: 1" in text
     assert "place--synthetic" in text

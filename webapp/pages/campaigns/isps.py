@@ -168,9 +168,11 @@ def failures(request: HttpRequest, slug: str) -> HttpResponse:
     rows = lead.dicts() if lead else []
     worst = stored["failing-vantages"].dicts() if "failing-vantages" in stored else []
     points = vantage_places(frame.row, (r["vantage"] for r in worst[:40]))
+    probes = [_probe(probe, rows) for probe in dict.fromkeys(r["probe"] for r in rows)]
     more = {
         "lead": lead,
-        "probes": [_probe(probe, rows) for probe in dict.fromkeys(r["probe"] for r in rows)],
+        "probes": [p for p in probes if p["failed"]],
+        "without_failure": [p for p in probes if not p["failed"]],
         "worst": [_worst(r, points) for r in worst[:40]],
         "n_worst": len(worst),
         "loss": stored[f"{metric}-regions"].dicts() if f"{metric}-regions" in stored else [],

@@ -79,7 +79,10 @@ def about(request: HttpRequest) -> HttpResponse:
     reports = selectors.reports(survey.slug) if survey else {}
     context = {
         "section": "about",
-        "entries": [(s, FAMILY_OF_TABLE[s.id], reports.get(s.id)) for s in SPECS],
+        "entries": [
+            (s, FAMILY_OF_TABLE[s.id], selectors.own_method(reports.get(s.id))) for s in SPECS
+        ],
+        "common": selectors.common_method() if reports else "",
         "shown": survey,
         "tables": documents.tables_with_age(timezone.now().date()),
     }

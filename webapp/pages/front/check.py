@@ -17,6 +17,7 @@ from webapp.pages.ui import formatting
 from webapp.store.surveys import evidence, selectors
 
 _FILLS = {"A": Fill.GOOD, "B": Fill.GOOD, "D": Fill.BAD, "E": Fill.BAD, "": Fill.UNKNOWN}
+_SHOWN_EXAMPLES = 6
 _KINDS = {"region": "region", "zone": "zone", "provider": "provider", "operator": "name servers"}
 _OUTCOMES = {
     "finding": "",
@@ -31,7 +32,7 @@ def ask_domain(request: HttpRequest) -> HttpResponse:
     """The form alone; with a domain, on to its card."""
     text = request.GET.get("domain", "").strip()[:300]
     if not text:
-        return render(request, "front/check.html", {"section": "check"})
+        return render(request, "front/check.html", {"section": "check", **_examples(request.user)})
     try:
         domain = read_domain(text)
     except BadInput as error:
@@ -58,10 +59,19 @@ def card(request: HttpRequest, domain: str) -> HttpResponse:
         "sentence": sentence(profile, providers) if profile else "",
         "hosts": _hosts(found),
         "results": [{**r.as_json(), "word": _OUTCOMES[r.outcome]} for r in found.grade.results],
+        "n_findings": sum(r.outcome == "finding" for r in found.grade.results),
         "outages": [_outage(e, found.survey) for e in found.exposures],
         "badge": request.build_absolute_uri(reverse("check-badge", args=[normal])),
     }
     return render(request, "front/card.html", context)
+
+
+def _examples(reader: Any) -> dict[str, Any]:
+    """The best-ranked domains of the front page's survey that use a cloud."""
+    survey = selectors.front_survey(reader)
+    rows = evidence.domains(survey.slug, "", 1)["rows"] if survey else []
+    names = [row["domain"] for row in rows if row["providers"]]
+    return {"survey": survey, "hide_survey_bar": True, "examples": names[:_SHOWN_EXAMPLES]}
 
 
 def _find(domain: str, reader: Any) -> tuple[str, DomainCard | None]:

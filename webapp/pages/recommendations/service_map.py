@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from webapp.pages.ui import formatting
+from webapp.store.ranges.region_places import place_name
 
 Part = Mapping[str, Any]
 
@@ -54,6 +55,7 @@ def _region(
     return {
         "name": name,
         "code": name.rpartition("/")[2],
+        "place": place_name(name, place["provider"] or ""),
         "provider": place["provider"] or "none",
         "provider_name": formatting.provider_name(place["provider"]),
         "letter": formatting.provider_letter(place["provider"]),

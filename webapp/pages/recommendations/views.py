@@ -79,8 +79,17 @@ class QuestionForm(forms.Form):
 def hub(request: HttpRequest) -> HttpResponse:
     """The three ways in, and what the reader has asked before."""
     rows = services.owned_by(request.user)
-    context = {**_SECTION, "rows": rows, "samples": find_samples()}
+    samples = [_sample(row) for row in find_samples()]
+    context = {**_SECTION, "rows": rows, "samples": samples}
     return render(request, "recommendations/hub.html", context)
+
+
+def _sample(row: Recommendation) -> dict[str, Any]:
+    """A sample answer with its finding."""
+    result = row.result or {}
+    look = AnswerView(choose_size(result, ""), "", row.options)
+    found = answer_context(result, look, row.source, row.files)
+    return {"row": row, "headline": found["headline"]}
 
 
 @require_http_methods(["GET", "POST"])

@@ -133,7 +133,7 @@ def p_value(value: Any) -> str:
     """Format ``p = 0.004``; very small ones as ``p < …``."""
     if _is_missing(value):
         return NONE
-    return f"p{THIN}<{THIN}0.001" if float(value) < 0.001 else f"p{THIN}={THIN}{float(value):.3f}"
+    return wording.p_text(float(value)).replace(" ", THIN)
 
 
 def verdict_word(value: str) -> str:

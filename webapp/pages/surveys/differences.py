@@ -34,8 +34,6 @@ def main_measure(change: TableChange) -> str:
 def summary(change: TableChange, before: str, after: str) -> dict[str, Any]:
     """The line of a table in the list of all: both n, rows that changed, the largest change."""
     measure = main_measure(change)
-    moved = [r for r in change.rows if r.get(f"{measure}_change")]
-    largest = max(moved, key=lambda r: abs(r[f"{measure}_change"]), default=None)
     return {
         "table_id": change.table_id,
         "title": change.title,
@@ -43,10 +41,18 @@ def summary(change: TableChange, before: str, after: str) -> dict[str, Any]:
         "n_after": change.n_after,
         "changed": sum(_is_changed(r, change) for r in change.rows),
         "rows": len(change.rows),
-        "largest": _largest(largest, measure, change) if largest else None,
+        "largest": largest_change(change),
         "measure": LABELS.get(measure, measure),
         "data": f"{get_script_prefix()}api/v1/compare/{before}/{after}/tables/{change.table_id}",
     }
+
+
+def largest_change(change: TableChange) -> dict[str, Any] | None:
+    """Return the row of the largest change with both values; ``None`` where none changed."""
+    measure = main_measure(change)
+    moved = [r for r in change.rows if r.get(f"{measure}_change")]
+    largest = max(moved, key=lambda r: abs(r[f"{measure}_change"]), default=None)
+    return _largest(largest, measure, change) if largest else None
 
 
 def _is_changed(row: dict[str, Any], change: TableChange) -> bool:

@@ -77,11 +77,11 @@ def sentence(found: dict[str, Any], providers: list[str]) -> str:
     if len(regions) > 1:
         return f"has names on {clouds}, in {len(regions)} regions"
     (only,) = regions
-    place = f"{only['region']} ({formatting.provider_name(only['provider'])})"
+    place = only["region"]
     total = found["names"]["total"]
     if only["names"] == total:
-        return f"runs in {place} alone"
-    return f"has {only['names']:,} of {total:,} names in {place}, and none in another region"
+        return f"runs on {clouds}, in {place} alone"
+    return f"has {only['names']:,} of {total:,} names on {clouds}, all in {place}"
 
 
 def _listed(items: list[str]) -> str:

@@ -17,6 +17,7 @@ from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
 from webapp.store.models import Survey
+from webapp.store.ranges.region_places import place_name
 from webapp.store.surveys import index as survey_index
 from webapp.store.surveys import selectors
 
@@ -145,9 +146,11 @@ def _grid(targets: list[Target], chosen: Target, slug: str) -> Grid:
 def _row(target: Target, is_chosen: bool) -> Row:
     tags = (target["provider"],) if target["provider"] else ()
     kind = "code is-chosen" if is_chosen else "code"
+    is_region = target["kind"] == "region"
+    place = place_name(target["target"], target["provider"] or "") if is_region else ""
     return Row(
         (
-            Cell(target["title"], target["title"], kind, href=target["href"], tags=tags),
+            Cell(target["title"], target["title"], kind, href=target["href"], tags=tags, sub=place),
             Cell(
                 formatting.share_of(target["down_share"], target["n"]),
                 target["down"],

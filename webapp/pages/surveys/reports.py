@@ -9,6 +9,7 @@ from django.utils.http import urlencode
 from django.views.decorators.http import require_GET, require_safe
 
 from webapp.pages.embeds.framing import framable
+from webapp.pages.surveys import then_now
 from webapp.pages.ui.charts.chart_options import chart_of
 from webapp.pages.ui.page_cache import cached_page
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG, Family, neighbours
@@ -31,6 +32,11 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     survey = survey_or_404(request, slug)
     family = _family_or_404(page)
     stored, pinned = _tables(request, slug)
+    # Pinned tables stay as they are: nothing later or earlier is set beside them.
+    earlier: list[selectors.SurveyRow] = []
+    is_published = any(t in stored and stored[t].published for t in family.tables)
+    if not pinned:
+        stored, earlier = then_now.set_beside(request, slug, stored)
     sections = [section(stored[t], slug) for t in family.tables if t in stored]
     before, after = neighbours(family)
     context = {
@@ -40,6 +46,11 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
         "family": family,
         "sections": sections,
         "lead": sections[0] if sections else None,
+        "lens": then_now.build_lens(
+            request, sections[0]["report"], earlier, is_published=is_published
+        )
+        if sections and not pinned
+        else None,
         "notes": _notes(family, stored),
         "before": before,
         "after": after,

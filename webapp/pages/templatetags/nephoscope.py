@@ -17,7 +17,12 @@ from webapp.pages.ui.glossary import read_terms
 from webapp.pages.ui.headings import LABELS
 from webapp.pages.ui.html_rows import name_html, percent, place_html, rows_html, tag_html
 from webapp.pages.ui.table_page import Row
-from webapp.store.ranges.region_places import place_name, region_codes
+from webapp.store.ranges.region_places import (
+    continent_name,
+    country_name,
+    place_name,
+    region_codes,
+)
 from webapp.store.surveys import selectors
 
 register = template.Library()
@@ -42,6 +47,8 @@ for _name in (
 ):
     register.filter(_name, getattr(formatting, _name))
 register.filter("percent", percent)
+register.filter("country_name", country_name)
+register.filter("continent_name", continent_name)
 register.simple_tag(tag_html, name="tag")
 register.filter("state_word", formatting.state)
 register.filter("change", formatting.change)

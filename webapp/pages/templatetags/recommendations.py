@@ -8,6 +8,7 @@ from django import template
 from core.wording import SMALL
 from webapp.pages.recommendations.sentences import amount
 from webapp.pages.ui import formatting
+from webapp.store.ranges.region_places import continent_name
 
 register = template.Library()
 
@@ -43,18 +44,6 @@ def signed_share(value: float | None) -> str:
         return formatting.NONE
     sign = "+" if value > 0 else "−" if value < 0 else ""
     return f"{sign}{formatting.share(abs(value))}"
-
-
-@register.filter
-def country_name(code: str | None) -> str:
-    """A country by its code; clients without one are unknown."""
-    return code or "unknown"
-
-
-@register.filter
-def continent_name(continent: str) -> str:
-    """Return ``North America`` for ``north-america``."""
-    return continent.replace("-", " ").title()
 
 
 @register.filter

@@ -32,7 +32,7 @@ _LOCATIONS = {
     "aws": "Amazon, customer VMs",
     "azure": "Microsoft",
     "google": "Google",
-    "other": "Outside every known cloud",
+    "other": "Not in a known cloud",
     "unresolved": "Not resolved",
     "total": "All",
 }
@@ -75,6 +75,8 @@ _TERMS = {
     "cctld": "Country-code domain",
     "all": "Either",
     "operator": "name-server operator",
+    "nowhere in it": "no region there",
+    "not only in it": "not every region there",
 }
 # Texts for an empty or unknown set of providers, regions, zones or patterns.
 _ELSEWHERE = {

@@ -14,7 +14,7 @@ from webapp.pages.ui.headings import column_heading
 from webapp.store.ranges.region_places import place_name
 from webapp.store.surveys.selectors import ReportRow
 
-# The share that the published figures are set beside, by table.
+# The share that published figures, or those of an earlier survey, are set beside, by table.
 COMPARED = {
     "providers": "subdomains_share",
     "patterns": "subdomains_share",
@@ -26,12 +26,18 @@ COMPARED = {
     "zone-usage": "subdomains_share",
     "zone-counts": "cumulative_share",
     "customers": "other_country_share",
+    "customer-countries": "other_country_share",
+    "outages": "down_share",
+    "outage-domains": "down_share",
+    "name-server-operators": "subdomains_share",
+    "domain-region-means": "cumulative_share",
+    "domain-zone-means": "cumulative_share",
     "text-figures": "share",
 }
-# What names a row on phones, of tables that are compared with nothing; others show one column.
+# What names a row on phones where that is not what tables are joined on; others show one column.
 _NAMED = {
-    "outages": ("kind", "target"),
-    "outage-domains": ("kind", "target"),
+    "outages": ("target",),
+    "outage-domains": ("target",),
     "dangling": ("rule", "claimable"),
     "dangling-names": ("name", "missing", "claimable"),
 }
@@ -132,7 +138,7 @@ def report_grid(report: ReportRow, slug: str, places: Places | None = None) -> G
 
 def phone_columns(table_id: str, keys: Sequence[str]) -> frozenset[str]:
     """The columns that a phone shows first: what names the row, and the share with its bar."""
-    named = _compared_keys(table_id) or _NAMED.get(table_id)
+    named = _NAMED.get(table_id) or _compared_keys(table_id)
     main = COMPARED.get(table_id) or next((k for k in keys if k.endswith("share")), "")
     if not main and not named:
         return frozenset(keys[:_MOST_ON_PHONES])
@@ -170,6 +176,7 @@ class _GridBuilder:
         self.table_id, self.slug, self.places = report.table_id, slug, places
         self.published = published_by_key(report.table_id, report.published)
         self.compared = COMPARED.get(report.table_id, "")
+        self.reference = report.reference.label if report.reference else ""
         # The provider's letter is shown in the cell that it qualifies.
         merged = {"feature", "region", "target"} & set(
             report.columns
@@ -192,7 +199,8 @@ class _GridBuilder:
             if key == "region":
                 made.append(Column("place", "Place"))
             if key == self.compared and self.published:
-                made.append(Column("published", "2013", True, muted=True, is_spare=True))
+                head = self.reference
+                made.append(Column("published", head, True, muted=True, is_spare=True))
         return made
 
     def row(self, cells: Cells, wholes: Mapping[str, int | None]) -> Row:
@@ -342,6 +350,7 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
     "counted": _yes_cell,
     "basis": _term_cell,
     "kind": _term_cell,
+    "reading": _term_cell,
     "zone": _zone_cell,
     "name": _name_cell,
     "rule": _code_cell,
@@ -351,7 +360,6 @@ _WORDED: dict[str, Callable[[Any, Cells, str], Cell]] = {
             "protocol",
             "direction",
             "evidence",
-            "reading",
             "country",
             "continent",
             "figure",

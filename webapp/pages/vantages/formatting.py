@@ -127,7 +127,7 @@ def sentence(points: Sequence[tuple[VantagePoint, Health]]) -> str:
     if asked:
         return f"{asked:,} place{'' if asked == 1 else 's'} of public networks can measure"
     verb = "is" if made_up == 1 else "are"
-    return f"No place can measure yet: {made_up:,} {verb} synthetic" if made_up else ""
+    return f"No live vantage point yet: {made_up:,} {verb} synthetic" if made_up else ""
 
 
 def _of_own(seen: Counter[str], own: int) -> str:

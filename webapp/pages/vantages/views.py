@@ -45,7 +45,7 @@ _COLUMNS = (
     Column("where", "Place", is_spare=True),
     Column("network", "Network", is_spare=True),
     Column("clock", "Clock", numeric=True, is_spare=True),
-    Column("source", "Whose", is_spare=True),
+    Column("source", "Owner", is_spare=True),
     Column("map", "On the map", is_spare=True),
 )
 

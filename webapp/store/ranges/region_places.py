@@ -1,8 +1,20 @@
-"""Places of regions by their codes."""
+"""Places of regions, and names of countries and continents, by their codes."""
 
 from functools import lru_cache
 
+from analysis.deployment import countries
 from cartography.ranges.regions import all_regions, region
+
+# As vantage points name them.
+_CONTINENTS = {
+    "AF": "Africa",
+    "AN": "Antarctica",
+    "AS": "Asia",
+    "EU": "Europe",
+    "NA": "North America",
+    "OC": "Oceania",
+    "SA": "South America",
+}
 
 
 def place_name(code: str, provider: str = "") -> str:
@@ -14,6 +26,16 @@ def place_name(code: str, provider: str = "") -> str:
     before, _, own = code.rpartition("/")
     known = region(provider or before, own)
     return known.place if known else "" if provider or before else _by_code().get(own, "")
+
+
+def country_name(code: str | None) -> str:
+    """Return the English name of a country; the code of an unlisted one, "unknown" without one."""
+    return countries.country_name(code) if code else "unknown"
+
+
+def continent_name(code: str) -> str:
+    """Return ``North America`` for ``NA`` or ``north-america``."""
+    return _CONTINENTS.get(code) or code.replace("-", " ").title()
 
 
 def region_codes() -> frozenset[str]:

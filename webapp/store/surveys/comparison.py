@@ -1,17 +1,26 @@
 """Two surveys side by side: their tables from the store, their moved names once compared."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from core.report_tables import SPEC_BY_ID
+from core.statuses import SurveyState
+from webapp.store.access.visibility import visible
 from webapp.store.models import Survey
 from webapp.store.surveys import derived
 from webapp.store.surveys.index import RowFile
-from webapp.store.surveys.selectors import ReportRow, reports
+from webapp.store.surveys.selectors import (
+    Reference,
+    ReportRow,
+    SurveyRow,
+    as_tables,
+    reports,
+    row_of,
+)
 
 Row = dict[str, Any]
 # Dimensions in the order of the page.
@@ -88,6 +97,42 @@ def table_change(old: ReportRow, new: ReportRow) -> TableChange:
         for key in [*now, *(k for k in was if k not in now)]
     )
     return TableChange(new.table_id, new.title, keys, measures, rows, old.n, new.n)
+
+
+def earlier_surveys(slug: str, reader: Any, limit: int = 3) -> list[SurveyRow]:
+    """Return finished surveys of the same list that ended before a survey, the newest first."""
+    own = Survey.objects.filter(slug=slug).values("list_sha256", "finished_at").first()
+    if not own or not own["finished_at"]:
+        return []
+    done = [str(SurveyState.FINISHED), str(SurveyState.PARTIAL)]
+    same = Survey.objects.filter(list_sha256=own["list_sha256"], state__in=done)
+    rows = visible(same.filter(finished_at__lt=own["finished_at"]), reader)
+    return [row_of(found) for found in rows.order_by("-finished_at")[:limit]]
+
+
+def compare_with(rows: Mapping[str, ReportRow], then: SurveyRow) -> dict[str, ReportRow]:
+    """Return the tables with the figures of an earlier survey in place of published ones."""
+    when = f"{then.finished_at.day} {then.finished_at:%b %Y}" if then.finished_at else then.name
+    old, made = reports(then.slug), {}
+    tables = as_tables(old.values())
+    for key, row in rows.items():
+        headline = old[key].headline if key in old else ""
+        made[key] = replace(
+            row,
+            published=tables.get(key),
+            reference=Reference(when, f"measured {when}", then.name, headline),
+            contradicted=[],
+        )
+    return made
+
+
+def change_since(row: ReportRow) -> TableChange | None:
+    """Return the change from what a table is compared with; ``None`` where there is nothing."""
+    if row.published is None or row.reference is None:
+        return None
+    was = row.published
+    cells = [list(cells) for cells in was.rows]
+    return table_change(replace(row, columns=list(was.columns), rows=cells, n=was.n), row)
 
 
 def _by_key(report: ReportRow, keys: Sequence[str]) -> dict[tuple[Any, ...], Row]:

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from analysis.reporting import published
 from analysis.reporting.headlines import front_findings as find_front
-from analysis.reporting.method_notes import method_note
+from analysis.reporting.method_notes import COMMON_NOTE, method_note
 from analysis.reporting.registry import TABLE_BY_ID
 from analysis.reporting.tables.marginal_note import MarginalNote
 from cartography.ranges.regions import region as region_of
@@ -63,6 +63,17 @@ class SurveyRow:
         return self.owner_id is not None
 
 
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What the figures of a table are set beside: published ones, or those of another survey."""
+
+    # Heads a column, says when, names the source; ``headline`` is empty for published figures.
+    label: str
+    when: str
+    source: str
+    headline: str = ""
+
+
 @dataclass(frozen=True)
 class ReportRow:
     """One finished table with everything that must stand beside it."""
@@ -77,9 +88,21 @@ class ReportRow:
     source: str
     computed_at: datetime
     checks: list[str] = field(default_factory=list)
+    # Figures that these are compared with, and where they are from.
     published: Table | None = None
+    reference: Reference | None = None
     # (row, column, why) of published cells that their own source contradicts.
     contradicted: list[tuple[str, str, str]] = field(default_factory=list)
+
+
+def common_method() -> str:
+    """Return what the methods of all tables share."""
+    return COMMON_NOTE
+
+
+def own_method(report: ReportRow | None) -> str:
+    """Return a table's method without what it shares with every other; nothing without a table."""
+    return report.method.removesuffix(COMMON_NOTE).strip() if report else ""
 
 
 # A check measures one domain; a survey of several says something about the web.
@@ -236,6 +259,7 @@ def _report_row(found: Report) -> ReportRow:
         "method": method_note(found.table_id),
         "source": spec.source,
         "published": published.published(found.table_id),
+        "reference": Reference("2013", "published in 2013", spec.source),
         "contradicted": [(*at, why) for at, why in known.items()],
     }
     return _copy(ReportRow, found, own)

@@ -8,6 +8,7 @@ from core.denominators import wholes
 from core.report_tables import Table
 from webapp.pages.ui import formatting
 from webapp.pages.ui.table_page import published_by_key, row_key
+from webapp.store.ranges.region_places import country_name, place_name
 from webapp.store.surveys.selectors import ReportRow
 
 Chart = dict[str, Any]
@@ -23,6 +24,11 @@ def records(table: ReportRow | Table) -> list[dict[str, Any]]:
 def label(text: str, provider: str | None = None, unknown: bool = False) -> dict[str, Any]:
     """The name of a bar; an unknown one is hatched."""
     return {"text": text, "provider": provider, "unknown": unknown}
+
+
+def _region_label(code: str, provider: str | None) -> dict[str, Any]:
+    """The code of a region, and its place for charts that have the room."""
+    return {**label(code, provider), "place": place_name(code, provider or "")}
 
 
 def _panel(
@@ -86,7 +92,7 @@ def _patterns(report: ReportRow) -> Chart:
 def _regions(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
     return _bars(
-        [label(r["region"], r["provider"]) for r in rows],
+        [_region_label(r["region"], r["provider"]) for r in rows],
         _panel("of the provider’s subdomains", rows, "subdomains_share", _published(report, rows)),
     )
 
@@ -117,7 +123,7 @@ def _operators(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
     return _bars(
         [label(r["operator"]) for r in rows],
-        _panel("of subdomains", rows, "subdomains_share", _unpublished(rows)),
+        _panel("of subdomains", rows, "subdomains_share", _published(report, rows)),
         _panel("of domains", rows, "domains_share", _unpublished(rows)),
     )
 
@@ -126,7 +132,7 @@ def _customers(report: ReportRow) -> Chart:
     rows = [r for r in records(report) if r["known"]]
     was = published_by_key(report.table_id, report.published)
     return _bars(
-        [label(f"{formatting.term(r['basis'])}: {r['reading']}") for r in rows],
+        [label(f"{formatting.term(r['basis'])}: {formatting.term(r['reading'])}") for r in rows],
         _panel(
             "hosted outside the customers’ country",
             rows,
@@ -140,8 +146,8 @@ def _customers(report: ReportRow) -> Chart:
 def _customer_countries(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
     return _bars(
-        [label(r["country"]) for r in rows],
-        _panel("hosted outside the country", rows, "other_country_share", _unpublished(rows)),
+        [label(country_name(r["country"])) for r in rows],
+        _panel("hosted outside the country", rows, "other_country_share", _published(report, rows)),
         _panel("outside the continent", rows, "other_continent_share", _unpublished(rows)),
     )
 
@@ -152,17 +158,21 @@ def _outages(of_what: str) -> Callable[[ReportRow], Chart]:
     def build(report: ReportRow) -> Chart:
         rows = sorted(records(report), key=lambda r: -r["down"])[:MOST_BARS]
         return _bars(
-            [label(_target(r), r["provider"] or None) for r in rows],
-            _panel(f"of {of_what}: down", rows, "down_share", _unpublished(rows)),
+            [_outage_label(r) for r in rows],
+            _panel(f"of {of_what}: down", rows, "down_share", _published(report, rows)),
             _panel(f"of {of_what}: part of it down", rows, "part_share", _unpublished(rows)),
         )
 
     return build
 
 
-def _target(row: dict[str, Any]) -> str:
+def _outage_label(row: dict[str, Any]) -> dict[str, Any]:
+    target, provider = row["target"], row["provider"] or None
+    if row["kind"] == "region":
+        return _region_label(target, provider)
     is_provider = row["kind"] == "provider"
-    return f"{formatting.provider_name(row['target'])}, all of it" if is_provider else row["target"]
+    text = f"{formatting.provider_name(target)}, all of it" if is_provider else target
+    return label(text, provider)
 
 
 def _dangling(report: ReportRow) -> Chart:

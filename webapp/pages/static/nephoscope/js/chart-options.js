@@ -48,9 +48,14 @@ const tidy = (text) => text.replace(/[{}|]/g, "");
 const shorten = (text, size) =>
   text.length > size ? `${text.slice(0, size - 9)}…${text.slice(-8)}` : text;
 
+const withPlace = (label) =>
+  label.place ? { ...label, text: `${label.text} (${label.place})` } : label;
+
 function names(labels, tones, room, index) {
   const most = Math.max(12, Math.floor((room - (labels.some((l) => l.provider) ? 46 : 20)) / 6.4));
   const clipped = widest(labels, tones) + 14 > room;
+  // Words of a figure break into lines; the codes of a provider are shortened.
+  const breaks = clipped && !labels.some((l) => tones.letters[l.provider]);
   return {
     type: "category",
     inverse: true,
@@ -64,8 +69,11 @@ function names(labels, tones, room, index) {
       interval: 0,
       margin: 10,
       rich: richTags(tones),
+      ...(breaks && { width: room - 18, overflow: "break", lineHeight: 12.5, fontSize: 11.5 }),
+      color: tones.ink,
       formatter: (at) => {
         const { text, provider } = labels[Number(at)];
+        if (breaks) return tidy(text);
         const short = tidy(clipped ? shorten(text, most) : text);
         return tones.letters[provider]
           ? `{${provider}|${tones.letters[provider]}}{t|${short}}`
@@ -120,7 +128,7 @@ function clear(panel, at, end, pixels) {
 }
 
 /* Bars of shares, one or two panels beside each other */
-function barSeries(panel, labels, index, end, tones, write, pixels) {
+function barSeries(panel, labels, index, end, tones, write, pixels, other) {
   return {
     type: "bar",
     xAxisIndex: index,
@@ -144,6 +152,8 @@ function barSeries(panel, labels, index, end, tones, write, pixels) {
       position: "right",
       distance: 7,
       color: tones.ink,
+      // The paler bar of few things has a figure as dark as the others.
+      opacity: 1,
       fontSize: 12.5,
       fontWeight: 500,
       formatter: ({ dataIndex: at }) => panel.texts[at],
@@ -153,7 +163,7 @@ function barSeries(panel, labels, index, end, tones, write, pixels) {
         tip(
           labels[at].text,
           `${panel.texts[at]} ${panel.title}`,
-          panel.published?.[at] != null && `${write.share(panel.published[at])} published in 2013`,
+          panel.published?.[at] != null && `${write.share(panel.published[at])} ${other}`,
         ),
     },
   };
@@ -179,7 +189,8 @@ function markSeries(panel, index, tones) {
 
 export function barOption(spec, tones, width, write) {
   const panels = width < 720 ? spec.panels.slice(0, 1) : spec.panels;
-  const room = Math.min(widest(spec.labels, tones) + 14, width * (width < 480 ? 0.52 : 0.42));
+  const labels = width < 620 ? spec.labels : spec.labels.map(withPlace);
+  const room = Math.min(widest(labels, tones) + 14, width * (width < 480 ? 0.52 : 0.42));
   const rest = panels.some((p) => p.few.some((is) => is)) ? 96 : 76,
     end = axisEnd(panels);
   const each = (width - room) / panels.length;
@@ -202,9 +213,9 @@ export function barOption(spec, tones, width, write) {
         axisLabel: { color: tones["ink-3"], fontSize: 12, formatter: part },
       }),
     ),
-    yAxis: panels.map((_, i) => names(spec.labels, tones, room, i)),
+    yAxis: panels.map((_, i) => names(labels, tones, room, i)),
     series: panels.flatMap((p, i) => [
-      barSeries(p, spec.labels, i, end, tones, write, each - rest),
+      barSeries(p, labels, i, end, tones, write, each - rest, spec.then),
       markSeries(p, i, tones),
     ]),
     tooltip: {
@@ -400,5 +411,37 @@ export function stackOption(spec, tones, width, write) {
           ),
       },
     })),
+  };
+}
+
+/* The same chart with what it is compared with in full, and its own figures as thin marks */
+export function swapTimes(spec, write) {
+  const told = (value) => (value == null ? "no data" : write.share(value));
+  const isCompared = (list) => list?.some((value) => value != null);
+  return {
+    ...spec,
+    then: "now",
+    panels: spec.panels?.map((panel) =>
+      isCompared(panel.published)
+        ? {
+            ...panel,
+            values: panel.published.map((value) => value ?? 0),
+            published: panel.values,
+            texts: panel.published.map(told),
+            few: panel.published.map(() => false),
+          }
+        : panel,
+    ),
+    series: spec.series?.map((one) =>
+      isCompared(one.published)
+        ? {
+            ...one,
+            points: one.published,
+            published: one.points,
+            texts: one.published.map((point) => told(point[1])),
+            few: false,
+          }
+        : one,
+    ),
   };
 }

@@ -1,6 +1,6 @@
 // Draws the charts that the page describes, with the library loaded after the headline.
 import { count, share } from "./format.js";
-import { barOption, stackOption, stepOption } from "./chart-options.js";
+import { barOption, stackOption, stepOption, swapTimes } from "./chart-options.js";
 
 const boxes = new Map(
   [...document.querySelectorAll("[data-chart]")].map((b) => [b.dataset.chart, b]),
@@ -8,6 +8,9 @@ const boxes = new Map(
 const charts = JSON.parse(document.getElementById("charts").textContent);
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const drawn = new Map();
+// Charts that draw what they are compared with in full.
+const swapped = new Set();
+const shown = (spec) => (swapped.has(spec.id) ? swapTimes(spec, { share }) : spec);
 
 // Tokens as the browser resolves them in the theme of this moment.
 function readTones() {
@@ -75,9 +78,28 @@ function draw(spec, box, tones) {
       confine: true,
       transitionDuration: 0,
     },
-    ...MAKERS[spec.kind](spec, tones, width, { count, share }),
+    ...optionOf(spec, tones, width),
   });
   drawn.set(spec.id, chart);
+}
+
+const optionOf = (spec, tones, width) =>
+  MAKERS[spec.kind](shown(spec), tones, width, { count, share });
+
+// Then and now change places in the drawn chart, so that its bars move from one to the other.
+function offerTimes() {
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-lens]");
+    const box = button?.closest(".figure").querySelector("[data-chart]");
+    const spec = charts.find((c) => c.id === box?.dataset.chart);
+    if (!spec) return;
+    const isThen = button.dataset.lens === "then";
+    if (isThen) swapped.add(spec.id);
+    else swapped.delete(spec.id);
+    for (const each of button.parentElement.children)
+      each.setAttribute("aria-pressed", String(each === button));
+    drawn.get(spec.id)?.setOption(optionOf(spec, readTones(), box.clientWidth));
+  });
 }
 
 function drawAll() {
@@ -125,6 +147,7 @@ async function start() {
   }
   drawAll();
   offerImages();
+  offerTimes();
   document.addEventListener("themechange", drawAll);
   const widths = new Map();
   const watch = new ResizeObserver((entries) => {

@@ -64,4 +64,9 @@ document.addEventListener("input", (event) => {
   clearTimeout(timer);
   timer = setTimeout(understand, 250, event.target);
 });
-if (field?.value.trim() && !field.form.querySelector(".error")) understand(field);
+if (
+  field?.value.trim() &&
+  !field.form.querySelector(".error") &&
+  !document.querySelector("h1.read")
+)
+  understand(field);

@@ -205,7 +205,12 @@ export class ServiceMap {
         old: "in use now, not in this set",
         other: "not chosen",
       }[kind];
-      dot.on("mouseover", () => this.tell(dot, [`${region.provider_name} ${region.code}`, words]));
+      dot.on("mouseover", () =>
+        this.tell(dot, [
+          `${region.provider_name} ${region.code}${region.place ? ` (${region.place})` : ""}`,
+          words,
+        ]),
+      );
       dot.on("mouseout", () => this.tell(null));
       if (kind !== "other") this.label(region, radius, kind);
     }
@@ -216,7 +221,9 @@ export class ServiceMap {
       className: `place place--${kind}`,
     });
     element.setAttribute("aria-hidden", "true");
-    element.append(Object.assign(document.createElement("b"), { textContent: region.code }));
+    element.append(
+      Object.assign(document.createElement("b"), { textContent: region.place || region.code }),
+    );
     this.pane.append(element);
     this.labels.push({ element, region, radius, first: kind === "old" ? 1 : 0 });
   }
