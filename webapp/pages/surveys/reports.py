@@ -36,7 +36,7 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
     earlier: list[selectors.SurveyRow] = []
     is_published = any(t in stored and stored[t].published for t in family.tables)
     if not pinned:
-        stored, earlier = then_now.set_beside(request, slug, stored)
+        stored, earlier = then_now.compare_tables(request, slug, stored)
     sections = [section(stored[t], slug) for t in family.tables if t in stored]
     before, after = neighbours(family)
     context = {

@@ -14,7 +14,9 @@ Reports = dict[str, ReportRow]
 Lens = dict[str, Any]
 
 
-def set_beside(request: HttpRequest, slug: str, stored: Reports) -> tuple[Reports, list[SurveyRow]]:
+def compare_tables(
+    request: HttpRequest, slug: str, stored: Reports
+) -> tuple[Reports, list[SurveyRow]]:
     """Return the tables beside what ``?then=`` names, and the earlier surveys that it can name.
 
     Raise ``Http404`` for a survey that is not one of them.

@@ -416,7 +416,7 @@ export function stackOption(spec, tones, width, write) {
 
 /* The same chart with what it is compared with in full, and its own figures as thin marks */
 export function swapTimes(spec, write) {
-  const told = (value) => (value == null ? "no data" : write.share(value));
+  const textOf = (value) => (value == null ? "no data" : write.share(value));
   const isCompared = (list) => list?.some((value) => value != null);
   return {
     ...spec,
@@ -427,7 +427,7 @@ export function swapTimes(spec, write) {
             ...panel,
             values: panel.published.map((value) => value ?? 0),
             published: panel.values,
-            texts: panel.published.map(told),
+            texts: panel.published.map(textOf),
             few: panel.published.map(() => false),
           }
         : panel,
@@ -438,7 +438,7 @@ export function swapTimes(spec, write) {
             ...one,
             points: one.published,
             published: one.points,
-            texts: one.published.map((point) => told(point[1])),
+            texts: one.published.map((point) => textOf(point[1])),
             few: false,
           }
         : one,
