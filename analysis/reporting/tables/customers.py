@@ -72,7 +72,7 @@ def _other_continent(tables: Tables) -> MarginalNote | None:
         "subdomain whose customers’ country is known",
         "subdomains whose customers’ country is known",
     ).sentence("is hosted on another continent", "are hosted on another continent")
-    return MarginalNote(MEANING, f"{claim}: their customers wait for links between continents.")
+    return MarginalNote(MEANING, f"{claim}. Each of their requests crosses between continents.")
 
 
 def _farthest_country(tables: Tables) -> MarginalNote | None:
@@ -87,9 +87,8 @@ def _farthest_country(tables: Tables) -> MarginalNote | None:
     away = Portion(worst["other_continent"], worst["subdomains"], "", "").value
     return MarginalNote(
         EXCEPTION,
-        f"Of {number(worst['subdomains'], 'subdomain')} with most customers in "
-        f"{country_name(worst['country'])}, {away} are hosted on another continent: the greatest "
-        f"share of all countries with {SMALL} subdomains or more.",
+        f"Customers in {country_name(worst['country'])} have the greatest share: {away} of their "
+        f"{number(worst['subdomains'], 'subdomain')} are hosted on another continent.",
     )
 
 

@@ -46,8 +46,8 @@ def sampled_interval(part: int, whole: int, plural: str) -> str:
         return ""
     low, high = wilson_interval(part / whole, whole, _DEVIATIONS_95)
     return (
-        f"If the {whole:,} domains are a random sample, {percent(low)} to {percent(high)} of "
-        f"such domains {plural} (95 % interval)."
+        f"Between {percent(low)} and {percent(high)} of such domains {plural} (95 % interval), if "
+        f"these {whole:,} are a random sample."
     )
 
 

@@ -79,5 +79,5 @@ def test_the_interval_of_a_sample_is_wilsons():
     assert wilson_interval(0, 20, 1.96)[0] == 0
     assert sampled_interval(3, 29, "do") == ""
     assert sampled_interval(81, 263, "do").startswith(
-        "If the 263 domains are a random sample, 25.5 % to 36.6 % of such domains do"
+        "Between 25.5 % and 36.6 % of such domains do (95 % interval), if these 263 are a random"
     )
