@@ -45,7 +45,8 @@ def test_probes_of_a_file_stand_where_it_says(client: Any, slug: str) -> None:
     grid = client.get(f"/wide-area/{slug}/grid/").content.decode()
     assert '<bdi>Tokyo</bdi> <small class="note">JP</small>' in grid
     region = client.get(f"/wide-area/{slug}/regions/8.8.8.8/").content.decode()
-    assert all(f'<th scope="row">{country}</th>' in region for country in ("Germany", "Japan", "United States"))
+    countries = ("Germany", "Japan", "United States")
+    assert all(f'<th scope="row">{country}</th>' in region for country in countries)
     assert not VantagePoint.objects.exists()
 
 

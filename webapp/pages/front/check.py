@@ -12,12 +12,11 @@ from django.views.decorators.http import require_GET, require_safe
 from core.errors import BadInput
 from tasks.audits.domain_card import DomainCard, find_card, read_domain
 from webapp.pages.embeds.badges import Badge, Fill, days_old, respond_with_badge
-from webapp.pages.surveys.domains import sentence
+from webapp.pages.surveys.domains import best_ranked, sentence
 from webapp.pages.ui import formatting
 from webapp.store.surveys import evidence, selectors
 
 _FILLS = {"A": Fill.GOOD, "B": Fill.GOOD, "D": Fill.BAD, "E": Fill.BAD, "": Fill.UNKNOWN}
-_SHOWN_EXAMPLES = 6
 _KINDS = {"region": "region", "zone": "zone", "provider": "provider", "operator": "name servers"}
 _OUTCOMES = {
     "finding": "",
@@ -67,11 +66,9 @@ def card(request: HttpRequest, domain: str) -> HttpResponse:
 
 
 def _examples(reader: Any) -> dict[str, Any]:
-    """The best-ranked domains of the front page's survey that use a cloud."""
+    """Domains that have a card already."""
     survey = selectors.front_survey(reader)
-    rows = evidence.domains(survey.slug, "", 1)["rows"] if survey else []
-    names = [row["domain"] for row in rows if row["providers"]]
-    return {"survey": survey, "hide_survey_bar": True, "examples": names[:_SHOWN_EXAMPLES]}
+    return {"survey": survey, "hide_survey_bar": True, "examples": best_ranked(reader)}
 
 
 def _find(domain: str, reader: Any) -> tuple[str, DomainCard | None]:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
 from tasks.clients import uploads
+from tasks.demo.answers import AUDIENCE
 from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from tasks.surveys.submission import submit
 from webapp.pages.recommendations.limits import (
@@ -21,6 +22,7 @@ from webapp.pages.recommendations.limits import (
     check_joint_budget,
     describe_limits,
 )
+from webapp.pages.surveys.domains import best_ranked
 from webapp.pages.surveys.forms import SurveyForm
 from webapp.store.access.visibility import owner_of
 from webapp.store.recommendations import services
@@ -85,7 +87,7 @@ def domains(request: HttpRequest) -> HttpResponse:
     """
     if request.method == "GET" and request.GET.get("draft"):
         return _resume_plan(request)
-    form = DomainsForm(request.POST or None, request.FILES or None)
+    form = DomainsForm(request.POST or None, request.FILES or None, initial=_sample(request))
     if request.method == "GET" or not form.is_valid():
         return _show(request, "domains", form)
     try:
@@ -99,6 +101,13 @@ def domains(request: HttpRequest) -> HttpResponse:
         )
         return _show(request, "domains", form)
     return _show_plan(request, form, meant, key, clients, limits)
+
+
+def _sample(request: HttpRequest) -> dict[str, str]:
+    """What the fields hold where sample data are asked for."""
+    if request.method != "GET" or not request.GET.get("sample"):
+        return {}
+    return {"domains": "\n".join(best_ranked(request.user)), "audience": AUDIENCE}
 
 
 def _resume_plan(request: HttpRequest) -> HttpResponse:
@@ -220,8 +229,8 @@ def _form_of_draft(given: QueryDict) -> DomainsForm:
 
 @require_http_methods(["GET", "POST"])
 def clients(request: HttpRequest) -> HttpResponse:
-    """Clients without a deployment: countries with weights in, the recommendation out."""
-    form = ClientsForm(request.POST or None, request.FILES or None)
+    """Recommend regions for clients without a deployment, from weights by country."""
+    form = ClientsForm(request.POST or None, request.FILES or None, initial=_sample(request))
     if request.method == "GET" or not form.is_valid():
         return _show(request, "clients", form)
     asked = form.cleaned_data

@@ -10,7 +10,7 @@ from webapp.pages.surveys import diagrams
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
-from webapp.store.surveys import evidence
+from webapp.store.surveys import evidence, selectors
 
 MAX_PAGE = 100_000
 
@@ -64,6 +64,13 @@ def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
         "failed": {row["status"]: row["count"] for row in found["failed"] or []},
     }
     return render(request, "surveys/domains/domain.html", context)
+
+
+def best_ranked(reader: Any, most: int = 6) -> list[str]:
+    """Return the best-ranked domains of the front page's survey that use a cloud."""
+    survey = selectors.front_survey(reader)
+    rows = evidence.domains(survey.slug, "", 1)["rows"] if survey else []
+    return [row["domain"] for row in rows if row["providers"]][:most]
 
 
 def sentence(found: dict[str, Any], providers: list[str]) -> str:

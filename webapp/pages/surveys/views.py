@@ -15,6 +15,7 @@ from tasks.resolution.engine_factory import Resolving, count_words
 from tasks.resolution.options import resolving_from
 from tasks.surveys.packages import packing
 from tasks.surveys.submission import submit
+from webapp.pages.surveys.domains import best_ranked
 from webapp.pages.surveys.forms import SurveyForm
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui.access import signed_in_unless_open
@@ -113,7 +114,8 @@ def failures(survey: selectors.SurveyRow) -> dict[str, int]:
 def new_survey(request: HttpRequest) -> HttpResponse:
     """The form; sent, it shows the plan before anything is asked."""
     if request.method == "GET":
-        return _show_form(request, SurveyForm())
+        names = best_ranked(request.user) if request.GET.get("sample") else []
+        return _show_form(request, SurveyForm(initial={"domains": "\n".join(names)}))
     form = SurveyForm(request.POST, request.FILES)
     if not form.is_valid():
         return _show_form(request, form)
