@@ -18,7 +18,7 @@ READS = {
     "/s/{atlas}/names/www.linkedin.com/": ("lb-7.us-east-1.elb.amazonaws.com", "aws-elb"),
     "/compare/{atlas}/{later}/": ("us-west-1", "Before and after", "713,910"),
     "/s/{atlas}/outages/": (
-        "If us-east-1 fails",
+        "If us-east-1 (N. Virginia) fails",
         "What may fail",
         "Domains that fail with us-east-1",
     ),

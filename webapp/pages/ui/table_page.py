@@ -181,8 +181,11 @@ class _GridBuilder:
         merged = {"feature", "region", "target"} & set(
             report.columns
         ) and "provider" in report.columns
-        self.keys = [c for c in report.columns if not (merged and c == "provider")]
-        self.kept = phone_columns(self.table_id, self.keys)
+        keys = [c for c in report.columns if not (merged and c == "provider")]
+        self.kept = phone_columns(self.table_id, keys)
+        # What heads a row is shown on phones, too.
+        lead = next((k for k in keys if k in self.kept), keys[0])
+        self.keys = [lead, *(k for k in keys if k != lead)]
         self.columns = tuple(self._columns())
         rows = [dict(zip(report.columns, row, strict=True)) for row in report.rows]
         self.wholes = wholes(report.columns, rows)
