@@ -99,7 +99,7 @@ def _calibrate(machines: Sequence[PoolInstance]) -> dict[str, Any]:
     chosen, held = found.chosen, found.held_out
     low, high = found.mark_interval
     return {
-        "headline": f"A mark of {chosen.low:g} stalls per 100 s ({low:g} to {high:g}) calls "
+        "headline": f"A threshold of {chosen.low:g} stalls per 100 s ({low:g} to {high:g}) calls "
         f"{_describe_share(held.false_positive, found.bad)} bad ones good and misses "
         f"{_describe_share(held.false_negative, found.good)} good ones",
         "n": len(fit),

@@ -319,7 +319,7 @@ def test_a_calibrated_mark_is_used(owner, filled):
         services.label_instance(filled.twenty, row.id, "bad" if is_bad else "good")
     celery_tasks.analyse(filled.twenty.id)
     text = show(owner, filled.twenty, "calibrate/").content.decode()
-    assert "A mark of" in text
+    assert "A threshold of" in text
     assert "Use LOW" in text
     owner.post(f"/screening/pools/{filled.twenty.key}/calibrate/use/")
     row = selectors.find_pool(filled_owner(filled), filled.twenty.key)
