@@ -2,8 +2,8 @@
 
 Proves that names are distinguished from wildcards within the budget of questions: a world of
 wildcards is served on loopback, enumerated by the word list alone, and compared with its truth. Run
-it as ``python -m benchmarks.dns.wildcards [--world wildcard-levels] [--scale 1/4] [--seed 1]``; it
-prints one JSON document.
+it as ``python -m benchmarks.dns.wildcards [--world wildcard-levels] [--scale 1/4] [--seed 1]
+[--no-compiled]``; it prints one JSON document.
 """
 
 import argparse
@@ -35,18 +35,20 @@ def main() -> None:
     parser.add_argument("--world", default="wildcards")
     parser.add_argument("--scale", type=Fraction, default=Fraction(1))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-compiled", action="store_true", help="the reference engine alone")
     options = parser.parse_args()
     world = build_world(options.world, scale=options.scale, seed=options.seed)
-    print(json.dumps(measure(world), indent=1))
+    config = CrawlConfig(default_wordlist(), axfr=False, compiled=not options.no_compiled)
+    print(json.dumps(measure(world, config), indent=1))
 
 
-def measure(world: World) -> dict[str, Any]:
+def measure(world: World, config: CrawlConfig) -> dict[str, Any]:
     """Everything about one enumeration of a world."""
-    words = default_wordlist()
+    words = config.wordlist
     with running(world) as server, Engine([Server(server.address, server.port)]) as engine:
         began_s, cpu_s, server_s = time.monotonic(), time.process_time(), _cpu_of(server)
         crawls = [
-            _crawl(engine, world, first, words) for first in range(0, len(world.zones), BATCH)
+            _crawl(engine, world, first, config) for first in range(0, len(world.zones), BATCH)
         ]
         wall_s, cpu_s = time.monotonic() - began_s, time.process_time() - cpu_s
         server_s = _cpu_of(server) - server_s
@@ -66,9 +68,9 @@ def measure(world: World) -> dict[str, Any]:
     }
 
 
-def _crawl(engine: Engine, world: World, first: int, words: tuple[str, ...]) -> Crawl:
+def _crawl(engine: Engine, world: World, first: int, config: CrawlConfig) -> Crawl:
     entries = [DomainEntry(z.domain, z.rank) for z in world.zones[first : first + BATCH]]
-    return crawl_domains(entries, engine, CrawlConfig(words, axfr=False))
+    return crawl_domains(entries, engine, config)
 
 
 def _run_engine(engine: Engine, world: World, words: tuple[str, ...]) -> float:
