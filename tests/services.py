@@ -8,6 +8,7 @@ embedded Valkey, and reach it over TLS. Everything ends with the command.
 import functools
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -120,6 +121,8 @@ def _broker_port(folder: Path) -> int:
 
 def main() -> int:
     """Run a command beside the services; its status, or 77 where they are not installed."""
+    # Ended by a signal, it still ends its server.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     # The server's account cannot enter the folder of a test that belongs to this one.
     with tempfile.TemporaryDirectory(prefix="nephoscope-pg-") as folder:
         try:
