@@ -45,7 +45,7 @@ def _transports(scheme: str, n: int, c: Conditions) -> list[Transport]:
             name,
             edge_window=scheme == "edge",
             max_window=4096,
-            minimum_window=1 if scheme == "edge" else 2,
+            minimum_window=0.1 if scheme == "edge" else 2,
             minimum_timeout_s=c.number("timeout_ms") / 1e3,
             initial_timeout_s=c.number("timeout_ms") / 1e3,
         )

@@ -9,10 +9,15 @@ from typing import Any
 from core.errors import BadInput
 from simulator.experiments import (
     congestion_control,
+    edge_short_flows,
     fabric_priority,
     host_queue,
+    interference,
     presto,
+    presto_latency,
+    receive_offload,
     switch_priority,
+    three_traps,
     topology,
     vm_scheduling,
 )
@@ -24,9 +29,14 @@ EXPERIMENTS: dict[str, Experiment] = {
         vm_scheduling,
         host_queue,
         switch_priority,
+        three_traps,
         fabric_priority,
         congestion_control,
+        edge_short_flows,
         presto,
+        presto_latency,
+        receive_offload,
+        interference,
         topology,
     )
 }

@@ -35,7 +35,7 @@ PUBLISHED = {
 RATIO_FACTOR, MEAN_TOLERANCE = 1.5, 0.10
 
 
-def _network(c: Conditions) -> Network:
+def build_access_link(c: Conditions) -> Network:
     """A client and three servers at one switch; VMs of servers send below the link's rate."""
     link_bps, delay_s = 1e9 * c.number("link_gbps"), 1e-6 * c.number("delay_us")
     server_bps = link_bps * c.number("server_share")
@@ -52,16 +52,18 @@ def _ports(c: Conditions, with_priorities: bool) -> PortSettings:
     return PortSettings(queue_bytes=queue, priorities=2, tagging=bucket)
 
 
-def _complete(
-    c: Conditions, load: int, with_priorities: bool, seed: int
+def complete_responses(
+    c: Conditions, load: float, with_priorities: bool, small_starts_s: Floats, seed: int
 ) -> tuple[Floats, Floats, int]:
-    """Completion times in ms of small and large responses, and the number of traversals."""
-    random, seconds = np.random.default_rng([seed, load]), c.number("seconds")
-    n_small = round(seconds / (1e-3 * c.number("small_ms")))
+    """Completion times in ms of small and large responses, and the number of traversals.
+
+    Small responses start at ``small_starts_s``, large ones as a Poisson process of that load in
+    per cent, over the same time.
+    """
+    seconds = float(small_starts_s.max())
+    random = np.random.default_rng([seed, round(load)])
     n_large = round(seconds * c.number("link_gbps") * load / LARGE_GAP)
-    small = create_flows(
-        np.sort(random.uniform(0, seconds, n_small)), SMALL_SERVER, CLIENT, SMALL_BYTES
-    )
+    small = create_flows(small_starts_s, SMALL_SERVER, CLIENT, SMALL_BYTES)
     servers = random.choice(LARGE_SERVERS, n_large)
     large = create_flows(np.sort(random.uniform(0, seconds, n_large)), servers, CLIENT, LARGE_BYTES)
     transport = Transport(
@@ -72,7 +74,7 @@ def _complete(
         initial_timeout_s=0.2,
     )
     found = simulate_network(
-        _network(c),
+        build_access_link(c),
         join_flows([small, large]),
         transport,
         _ports(c, with_priorities),
@@ -81,7 +83,14 @@ def _complete(
     # A query of one packet goes to the server before the response.
     query_ms = 1e3 * 2 * 1e-6 * c.number("delay_us")
     times_ms = 1e3 * found.completion_s + query_ms
-    return times_ms[:n_small], times_ms[n_small:], found.traversals
+    return times_ms[: len(small)], times_ms[len(small) :], found.traversals
+
+
+def _draw_starts(c: Conditions, load: int, seed: int) -> Floats:
+    """Times of small responses, a Poisson process of a given number."""
+    random, seconds = np.random.default_rng([seed, load, 1]), c.number("seconds")
+    n = round(seconds / (1e-3 * c.number("small_ms")))
+    return np.sort(random.uniform(0, seconds, n))
 
 
 def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
@@ -89,8 +98,9 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
     figures: dict[str, float] = {}
     traversals = 0
     for load in LOADS:
+        starts = _draw_starts(c, load, seed)
         for name, with_priorities in (("fifo", False), ("priority", True)):
-            small, large, n = _complete(c, load, with_priorities, seed)
+            small, large, n = complete_responses(c, load, with_priorities, starts, seed)
             traversals += n
             figures[f"load_{load}_small_{name}_p99"] = float(np.percentile(small, 99))
             figures[f"load_{load}_large_{name}_mean"] = float(large.mean())

@@ -35,7 +35,8 @@ UNITS = {
 PERCENTILES = {"p50": 50.0, "p99": 99.0, "p99_9": 99.9}
 
 
-def _host(c: Conditions, preempt_boost: bool, n_neighbours: int) -> Host:
+def build_host(c: Conditions, preempt_boost: bool, n_neighbours: int) -> Host:
+    """The host of an experiment's parameters, with so many neighbours."""
     return Host(
         preempt_boost=preempt_boost,
         slice_us=1e3 * c.number("slice_ms"),
@@ -55,9 +56,9 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
     gaps_us = network_us + random.exponential(1e3 * c.number("think_ms"), c.integer("requests"))
     n = c.integer("neighbours")
     runs: dict[str, Schedule] = {
-        "idle": simulate_credit_scheduler(_host(c, False, 0), gaps_us, seed),
-        "default": simulate_credit_scheduler(_host(c, False, n), gaps_us, seed),
-        "preempt": simulate_credit_scheduler(_host(c, True, n), gaps_us, seed),
+        "idle": simulate_credit_scheduler(build_host(c, False, 0), gaps_us, seed),
+        "default": simulate_credit_scheduler(build_host(c, False, n), gaps_us, seed),
+        "preempt": simulate_credit_scheduler(build_host(c, True, n), gaps_us, seed),
     }
     found = {
         f"{policy}_{name}": float(np.percentile(schedule.delays_us + network_us, q)) / 1e3

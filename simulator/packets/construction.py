@@ -266,6 +266,8 @@ def _build_transports(transports: list[Transport]) -> NDArray[Any]:
         row["edge"] = transport.edge_window
         row["resequences"] = transport.resequencing
         row["initial_gap"] = to_ps(transport.reordering_gap_s)
+        row["tail_probe"] = to_ps(transport.tail_probe_s or 0)
+        row["small_queue"] = transport.small_queue_bytes or 0
         row["initial_window"] = transport.initial_window
         row["max_window"] = transport.max_window
         row["minimum_window"] = transport.minimum_window

@@ -125,6 +125,9 @@ FLOW = np.dtype(
         ("threshold", "f8"),
         ("smoothed", "f8"),
         ("variation", "f8"),
+        ("paced_at", "i8"),  # last transmission with a window below one packet
+        ("waits", "i8"),  # the deadline is not a timeout, but when to send again
+        ("probes", "i8"),  # the deadline is that of a tail loss probe
         ("deadline", "i8"),
         ("timer", "i8"),  # time of the valid entry in the heap of timers
         # Congestion signals of the current window (DCTCP, RFC 8257) and the end of the last cut.
@@ -169,7 +172,9 @@ TRANSPORT = np.dtype(
         ("markable", "i8"),
         ("edge", "i8"),
         ("resequences", "i8"),
+        ("tail_probe", "i8"),  # least time to a tail loss probe, or 0
         ("initial_gap", "i8"),
+        ("small_queue", "i8"),  # bytes in the queue of the host above which nothing is added, or 0
         ("initial_window", "f8"),
         ("max_window", "f8"),
         ("minimum_window", "f8"),

@@ -54,7 +54,11 @@ class Transport:
     keeps its initial window. ``edge_window`` adds a window that is computed by DCTCP outside of the
     sender; the sender then does not see marks. ``resequencing`` is Presto's receive offload:
     packets of a later flowcell are held until those before them arrive, or for twice the mean gap,
-    which starts at ``reordering_gap_s``; a loss within a flowcell shows at once.
+    which starts at ``reordering_gap_s``; a loss within a flowcell shows at once. A window below one
+    packet sends single packets, with a pause of the round-trip time divided by the window. Nothing
+    is sent while more than ``small_queue_bytes`` wait in the queue of the host (TCP small queues).
+    After ``tail_probe_s``, or two round trips if they are longer, without an acknowledgement the
+    first missing packet is sent again, once before a timeout (RFC 8985, 7.3, sends the last one).
     """
 
     congestion_control: str = "dctcp"
@@ -63,6 +67,8 @@ class Transport:
     edge_window: bool = False
     resequencing: bool = False
     reordering_gap_s: float = 100e-6
+    small_queue_bytes: int | None = None
+    tail_probe_s: float | None = None
     initial_window: float = 10
     max_window: int = 256
     minimum_window: float = 2
@@ -79,10 +85,14 @@ class Transport:
         check_choice("recovery", self.recovery, RECOVERIES)
         check_range(self, "max_window", 2, LARGEST_WINDOW)
         check_range(self, "initial_window", 1, self.max_window)
-        check_range(self, "minimum_window", 1, self.max_window)
+        check_range(self, "minimum_window", 0.01, self.max_window)
         check_range(self, "initial_threshold", 1, math.inf)
         check_range(self, "duplicate_threshold", 1, LARGEST_WINDOW)
         check_range(self, "reordering_gap_s", 0, 10)
+        if self.tail_probe_s is not None:
+            check_range(self, "tail_probe_s", 1e-9, self.maximum_timeout_s)
+        if self.small_queue_bytes is not None:
+            check_range(self, "small_queue_bytes", 1, 1e9)
         check_range(self, "gain", 1e-6, 1)
         check_range(self, "initial_alpha", 0, 1)
         check_range(self, "minimum_timeout_s", 1e-9, self.maximum_timeout_s)

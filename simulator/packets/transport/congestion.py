@@ -31,7 +31,7 @@ def enlarge_window(flow: Any, transport: Any, packets: Any, now: Any) -> None:
 def enlarge_edge_window(flow: Any, transport: Any, packets: Any) -> None:
     """Enlarge the window that is kept outside of the sender."""
     slow_start = flow.edge_window < flow.edge_threshold
-    flow.edge_window += packets if slow_start else packets / flow.edge_window
+    flow.edge_window += packets if slow_start else packets / max(flow.edge_window, 1.0)
     flow.edge_window = min(flow.edge_window, transport.max_window)
 
 

@@ -11,15 +11,19 @@ from core.jit import compile_inlined, compile_loop
 from simulator.packets.arrays import (
     arrivals_of,
     demand_of,
+    flow_routes_of,
     flows_of,
+    links_of,
     losses_of,
     outcomes_of,
     packets_of,
+    queues_of,
     transports_of,
 )
 from simulator.packets.forwarding import fill_flow_routes, route_packet
 from simulator.packets.layout import (
     DATA,
+    FIFO,
     FIXED_WINDOW,
     LOSS,
     NONE,
@@ -48,7 +52,7 @@ from simulator.packets.transport.scoreboard import (
     next_lost,
     record_acknowledgement,
 )
-from simulator.packets.transport.timers import restart_timer, update_rtt
+from simulator.packets.transport.timers import restart_timer, set_deadline, update_rtt
 
 _LARGEST_BACKOFF = 6
 
@@ -104,7 +108,7 @@ def _reset(flow: Any, number: Any, demand: Any, segment: Any) -> None:
     flow.lost = flow.sacked = flow.backoff = flow.in_network = 0
     flow.state = OPEN
     flow.smoothed = flow.variation = flow.plateau = flow.friendly = 0.0
-    flow.epoch = flow.last_sent = 0
+    flow.epoch = flow.last_sent = flow.paced_at = flow.waits = flow.probes = 0
     flow.window_end = flow.acknowledged = flow.echoed = flow.cut_end = 0
     flow.cell = flow.cell_bytes = flow.transmissions = 0
     flow.received = flow.early = flow.in_order_cell = 0
@@ -174,8 +178,10 @@ def send_window(state: Any, slot: Any) -> None:
         allowed = min(limit_recovery(flow), np.int64(transport.max_window))
     else:
         allowed = max(np.int64(window), 1)
+    if window < 1 and _has_to_wait(state, slot, window):
+        return
     limit = min(flow.n_packets, flow.una + state.window)
-    while count_in_flight(flow) < allowed:
+    while count_in_flight(flow) < allowed and _may_add(state, slot, transport):
         if flow.lost > 0:
             outcomes_of(state)[flow.id].resent += 1
             _transmit(state, slot, next_lost(state, slot))
@@ -184,6 +190,44 @@ def send_window(state: Any, slot: Any) -> None:
             _transmit(state, slot, flow.next - 1)
         else:
             break
+
+
+@compile_inlined
+def _may_add(state: Any, slot: Any, transport: Any) -> Any:
+    """Return whether the queue of the host is below the limit of the transport.
+
+    If it is not, the flow goes on when half of the limit is left.
+    """
+    if transport.small_queue == 0:
+        return True
+    number = np.int64(flow_routes_of(state)[slot, DATA, 0])
+    link = links_of(state)[number]
+    wait = link.busy_until - state.now
+    if link.policy != FIFO:
+        wait += (queues_of(state)[number, 0].bytes + queues_of(state)[number, 1].bytes) * (
+            link.ps_per_byte
+        )
+    limit = transport.small_queue * link.ps_per_byte
+    if wait <= limit:
+        return True
+    flows_of(state)[slot].waits = 1
+    set_deadline(state, slot, state.now + wait - limit // 2)
+    return False
+
+
+@compile_loop
+def _has_to_wait(state: Any, slot: Any, window: Any) -> Any:
+    """Return whether a window below one packet has to wait, and set the deadline to its end."""
+    flow = flows_of(state)[slot]
+    if count_in_flight(flow) > 0:
+        return False
+    due = flow.paced_at + np.int64(flow.smoothed / window)
+    if flow.paced_at == 0 or state.now >= due:
+        flow.paced_at = state.now
+        return False
+    flow.waits = 1
+    set_deadline(state, slot, due)
+    return True
 
 
 @compile_loop
@@ -231,10 +275,30 @@ def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
 
 
 @compile_loop
+def _probe(state: Any, slot: Any, transport: Any) -> None:
+    """Send the first missing packet again; without an answer a timeout comes next."""
+    flow = flows_of(state)[slot]
+    outcomes_of(state)[flow.id].resent += 1
+    _transmit(state, slot, flow.una)
+    flow.probes = 0
+    timeout = max(np.int64(flow.smoothed + 4 * flow.variation), transport.minimum_timeout)
+    if flow.smoothed == 0:
+        timeout = transport.initial_timeout
+    set_deadline(state, slot, state.now + timeout)
+
+
+@compile_loop
 def expire_timer(state: Any, slot: Any) -> None:
     """Start again from a window of one packet after a retransmission timeout."""
     flow = flows_of(state)[slot]
     transport = transports_of(state)[flow.transport]
+    if flow.waits:
+        restart_timer(state, slot)
+        send_window(state, slot)
+        return
+    if flow.probes:
+        _probe(state, slot, transport)
+        return
     if flow.state != LOSS:
         cut_window(flow, transport)
     if transport.congestion_control != FIXED_WINDOW:

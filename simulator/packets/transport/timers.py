@@ -10,7 +10,7 @@ import numpy as np
 from core.jit import compile_inlined, compile_loop
 from simulator.packets.arrays import flows_of, timers_heap_of, transports_of
 from simulator.packets.heap import push, remove_first, replace_first
-from simulator.packets.layout import NEVER, NONE
+from simulator.packets.layout import NEVER, NONE, OPEN
 
 
 @compile_inlined
@@ -29,13 +29,26 @@ def update_rtt(flow: Any, rtt: Any) -> None:
 def restart_timer(state: Any, slot: Any) -> None:
     """Set the deadline of a flow from now."""
     flow = flows_of(state)[slot]
+    flow.waits = 0
     transport = transports_of(state)[flow.transport]
     timeout = transport.initial_timeout
     if flow.smoothed > 0:
         timeout = max(np.int64(flow.smoothed + 4 * flow.variation), transport.minimum_timeout)
     timeout = min(timeout << flow.backoff, transport.maximum_timeout)
-    flow.deadline = state.now + timeout
-    if flow.deadline < flow.timer:
+    flow.probes = 0
+    if transport.tail_probe > 0 and flow.backoff == 0 and flow.state == OPEN:
+        probe = max(np.int64(2 * flow.smoothed), transport.tail_probe)
+        flow.probes = probe < timeout
+        timeout = min(probe, timeout)
+    set_deadline(state, slot, state.now + timeout)
+
+
+@compile_inlined
+def set_deadline(state: Any, slot: Any, time: Any) -> None:
+    """Set the deadline of a flow."""
+    flow = flows_of(state)[slot]
+    flow.deadline = time
+    if time < flow.timer:
         _push_timer(state, slot)
 
 

@@ -22,12 +22,20 @@ QUICK = {
     "congestion-control": {"seconds": 0.1, "seeds": 2},
     "switch-priority": {"seconds": 4, "seeds": 1},
     "fabric-priority": {"flows": 2_000, "seeds": 1},
+    "three-traps": {"requests": 4_000, "seeds": 1},
+    "edge-short-flows": {"seconds": 0.1, "seeds": 1},
+    "presto-latency": {"seconds": 0.05, "draws": 1, "seeds": 1},
+    "receive-offload": {"packets": 5_000, "seeds": 2},
+    "interference": {"seconds": 4, "accountings": 1000, "seeds": 1},
 }
 # Tails of these need more flows than a test has time for: ``benchmarks.simulator.published``.
-LONG = {"switch-priority", "fabric-priority"}
+LONG = {"switch-priority", "fabric-priority", "three-traps", "presto-latency"}
 LEAST = {"vm-scheduling": {"requests": 500}, "host-queue": {"pings": 500}, "presto": {"draws": 2}}
 LEAST |= {"congestion-control": {"seconds": 0.02, "seeds": 1}}
+LEAST |= {"edge-short-flows": {"seconds": 0.02, "moments": 1, "seeds": 1}}
 LEAST |= {name: {**QUICK[name], "seeds": 1} for name in LONG}
+LEAST |= {"presto-latency": {"seconds": 0.02, "draws": 1, "seeds": 1}}
+LEAST |= {name: QUICK[name] for name in ("receive-offload", "interference")}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

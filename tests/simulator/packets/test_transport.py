@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from core.errors import BadInput
-from simulator.packets.networks import Network, Speeds, fat_tree
+from simulator.packets.networks import Network, Speeds, fat_tree, graph_network
 from simulator.packets.settings import Forwarding, PortSettings, Run, Transport
 from simulator.packets.simulation import simulate_network
 from simulator.packets.traffic import (
@@ -182,3 +182,57 @@ def test_bad_settings_name_the_field(make, field):
         make()
     assert error.value.field == field
     assert NO_LIMIT.queue_bytes is None
+
+
+def test_windows_below_one_packet_hold_many_senders_below_a_queue_of_one_packet_each():
+    n, run = 40, Run(duration_s=0.05, warm_up_s=0.02, rtt_samples=20_000, segment_bytes=8960)
+    flows = incast(range(n), n, ENDLESS_BYTES, jitter_s=1e-3)
+    cables = [*((host, n + 1, 10.2e9, 5e-6) for host in range(n)), (n + 1, n, 10e9, 5e-6)]
+    network = graph_network(n + 1, cables)
+    medians = {}
+    for least in (0.1, 1):
+        transport = Transport("cubic", edge_window=True, minimum_window=least)
+        ports = PortSettings(queue_bytes=None, mark_above_bytes=90_000)
+        result = simulate_network(network, flows, transport, ports, run)
+        assert_conserved(network, result)
+        assert result.goodput_bps.sum() > 0.95 * 10e9 * 8960 / 9000
+        medians[least] = np.median(result.rtts[result.rtts[:, 0] > 0.02, 2])
+    # Forty packets of 9,000 bytes take 288 µs; the base is 20 µs, the threshold 72 µs.
+    assert medians[1] == pytest.approx(288e-6, rel=0.1)
+    assert medians[0.1] < 0.6 * medians[1]
+
+
+def test_a_flow_adds_nothing_to_a_host_queue_above_its_limit_and_keeps_the_link_busy():
+    limit, run = 30_000, Run(duration_s=0.2, watched_links=(0,), sample_period_s=1e-5)
+    network = graph_network(2, [(0, 2, 1e9, 1e-4), (2, 1, 1e9, 1e-4)])
+    flows = create_flows(0.0, 0, 1, ENDLESS_BYTES)
+    queues = {}
+    for name, bytes_ in (("limited", limit), ("free", None)):
+        transport = Transport("newreno", max_window=512, small_queue_bytes=bytes_)
+        result = simulate_network(network, flows, transport, NO_LIMIT, run)
+        assert result.links.busy[0] > 0.97
+        queues[name] = result.backlog_bytes[:, 0].max()
+    assert queues["limited"] <= limit + 2 * 1500
+    assert queues["free"] > 10 * limit
+
+
+def test_a_tail_probe_repairs_a_loss_without_a_timeout():
+    # The last packet is lost: nothing after it shows that.
+    losses, times = ((0, 11),), {}
+    for probe in (0.01, None):
+        transport = Transport(
+            "newreno", tail_probe_s=probe, minimum_timeout_s=0.2, initial_timeout_s=0.2
+        )
+        result = simulate_pair(transport, packets=12, losses=losses)
+        times[probe] = result.completion_s[0]
+        assert result.timeouts[0] == (probe is None)
+        assert result.resent[0] == 1
+    assert 0.01 < times[0.01] < 0.02
+    assert times[None] > 0.2
+
+
+def test_a_host_queue_and_a_least_window_out_of_range_are_refused():
+    for given in ({"small_queue_bytes": 0}, {"minimum_window": 0}):
+        with pytest.raises(BadInput) as refused:
+            Transport(**given)
+        assert refused.value.field == next(iter(given))

@@ -17,8 +17,18 @@ def number(value: float | None) -> str:
 
 
 # Ends of names of parameters that say the unit, which pages write beside.
-_UNITS = ("_ms", "_us", "_gbps", "_percent", "_bytes")
-_CAPITALS = {"cpu": "CPU", "ecmp": "ECMP", "mptcp": "MPTCP", "nic": "NIC", "l1": "L1", "l4": "L4"}
+_UNITS = ("_ms", "_us", "_gbps", "_mbps", "_kbps", "_percent", "_bytes", "_kb", "_mb")
+_CAPITALS = {
+    "cpu": "CPU",
+    "cubic": "CUBIC",
+    "dctcp": "DCTCP",
+    "rtt": "round trip",
+    "ecmp": "ECMP",
+    "mptcp": "MPTCP",
+    "nic": "NIC",
+    "l1": "L1",
+    "l4": "L4",
+}
 
 
 def label_of(name: str) -> str:

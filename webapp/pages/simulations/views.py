@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import BadInput, NephoscopeError
 from tasks.simulations import catalogue, celery_tasks
-from webapp.pages.simulations import charts
+from webapp.pages.simulations import charts, port_drawing
 from webapp.pages.simulations.formatting import describe_results, parameter_rows
 from webapp.store.access.visibility import owner_of
 from webapp.store.models import Simulation
@@ -20,6 +20,8 @@ from webapp.store.simulations import services
 SECTION = {"section": "screening"}
 # Runs of the reader that a run can be compared with.
 MAX_OTHERS = 20
+# Experiments on the wait that the drawing of a port shows.
+DRAWN = {"switch-priority", "fabric-priority", "three-traps"}
 
 
 @require_GET
@@ -30,7 +32,8 @@ def hub(request: HttpRequest) -> HttpResponse:
     experiments = [
         {**row, "finding": findings.get(row["experiment"])} for row in catalogue.experiments()
     ]
-    context = {**SECTION, "experiments": experiments, "rows": rows}
+    port = port_drawing.describe(catalogue.record_two_ports())
+    context = {**SECTION, "experiments": experiments, "rows": rows, "port": port}
     return render(request, "simulations/hub.html", context)
 
 
@@ -56,6 +59,7 @@ def experiment(request: HttpRequest, name: str) -> HttpResponse:
         "errors": errors,
         "finding": services.find_findings(catalogue.published_parameters()).get(name),
         "beside": given.get("beside", "")[:40],
+        "port": port_drawing.describe(catalogue.record_two_ports()) if name in DRAWN else None,
     }
     return render(request, "simulations/experiment.html", context, status=422 if errors else 200)
 
