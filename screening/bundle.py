@@ -18,6 +18,7 @@ PARTS = (
     "sampling",
     "native",
     "sampler_pool",
+    "placement",
     "host",
     "verdict",
     "network",

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.deployment.cloud_names import Connection, fetch
+from core.intervals import wilson_interval
 from core.wording import percent
 
 # 99 of 100 draws lie within this many standard deviations.
@@ -47,18 +48,6 @@ def populations(connection: Connection) -> dict[str, Population]:
 def interval(share: float, effective: float) -> tuple[float, float]:
     """Return the 99 % Wilson score interval of a share for an effective sample size."""
     return wilson_interval(share, effective, _DEVIATIONS)
-
-
-def wilson_interval(share: float, effective: float, deviations: float) -> tuple[float, float]:
-    """Return the Wilson score interval of a share at so many standard deviations (Wilson 1927).
-
-    It stays within 0 and 1, and has a width for shares near either end.
-    """
-    share, z = min(1.0, max(0.0, share)), deviations
-    middle = (share + z * z / (2 * effective)) / (1 + z * z / effective)
-    spread = math.sqrt(share * (1 - share) / effective + z * z / (4 * effective * effective))
-    width = z * spread / (1 + z * z / effective)
-    return max(0.0, middle - width), min(1.0, middle + width)
 
 
 def population_of(table_id: str, row: str, known: Mapping[str, Population]) -> Population:

@@ -24,17 +24,24 @@ from screening.agent_parts.kernel import (
     read_wall_clock,
 )
 from screening.agent_parts.network import PORT, RATES, call_servers, serve
+from screening.agent_parts.placement import PLACEMENT_FIELDS, is_placement
 from screening.agent_parts.sampler_pool import measure
 from screening.agent_parts.sampling import Order, Tally
 from screening.agent_parts.verdict import STALLS_KEPT, classify_cpus, describe_cpu
 
-AGENT_VERSION = "1.1"
+AGENT_VERSION = "1.2"
 SCHEMA = "nephoscope.screening/1"
 # The site writes its own address here when it serves this file.
 SITE_URL = ""
 SECONDS, LONGEST_S = 100.0, 120.0
 # A server of the network test outlives many clients, but never its machine's hour.
 SERVER_LONGEST_S = 3600.0
+PLACEMENT_OPTIONS = {
+    "--provider": "cloud provider of this machine",
+    "--region": "its region",
+    "--zone": "its availability zone",
+    "--instance-type": "its instance type",
+}
 
 
 def main(words: list[str] | None = None) -> int:
@@ -84,6 +91,8 @@ def parse_options(words: list[str] | None) -> argparse.Namespace:
     add("--cpu", type=int, action="append", help="only this virtual CPU; may be repeated")
     add("--python", action="store_true", help="do not compile the native sampler")
     add("--name", default="", help="name of this machine in the pool")
+    for name, what in PLACEMENT_OPTIONS.items():
+        add(name, default="", metavar="NAME", help=f"{what}, if its files do not say")
     add("--battery", action="store_true", help="CPU, disk and network tests as well")
     add("--rounds", type=int, default=1, help="rounds of the battery, 1 to 10000")
     add("--every", type=float, default=300.0, help="seconds from round to round")
@@ -117,6 +126,10 @@ def check_options(options: argparse.Namespace) -> list[str]:
         (bool(options.pool) and not options.site, "--pool needs --server URL"),
         (bool(options.upload) and not options.pool, "--upload needs --pool TOKEN"),
         (not _read_rates(options.rates), "--rates are whole numbers from 1 to 5000"),
+        *(
+            (not is_placement(value), f"{name}: letters, digits, - _ and . only, at most 64")
+            for name, value in read_placement(options).items()
+        ),
     ]
     return [text for found, text in wrong if found]
 
@@ -198,7 +211,7 @@ def measure_report(options: argparse.Namespace) -> dict[str, Any]:
         "agent_version": AGENT_VERSION,
         "started_at": round(read_wall_clock(), 3),
         "sleep_us": options.sleep_us,
-        "host": read_host(options.name),
+        "host": read_host(options.name, read_placement(options)),
         "notes": list(_find_notes()),
     }
     if options.client:
@@ -217,6 +230,11 @@ def measure_report(options: argparse.Namespace) -> dict[str, Any]:
         "verdict": verdict,
         "reasons": reasons,
     }
+
+
+def read_placement(options: argparse.Namespace) -> dict[str, str]:
+    """Provider, region, zone and instance type as they were given."""
+    return {name: getattr(options, name) for name in PLACEMENT_FIELDS}
 
 
 def _find_notes() -> list[str]:

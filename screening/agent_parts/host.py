@@ -10,12 +10,11 @@ import socket
 from typing import Any
 
 from screening.agent_parts.kernel import find_quota, read_text
+from screening.agent_parts.placement import DMI, find_placement
 
-DMI = "/sys/class/dmi/id/"
 
-
-def read_host(name: str = "") -> dict[str, Any]:
-    """Description of this machine for the report."""
+def read_host(name: str = "", given: dict[str, str] | None = None) -> dict[str, Any]:
+    """Description of this machine for the report; ``given`` is placement from the command line."""
     quota = find_quota()
     return {
         "name": (name or socket.gethostname())[:253],
@@ -32,6 +31,7 @@ def read_host(name: str = "") -> dict[str, Any]:
         "python": platform.python_version()[:64],
         "machine_id": find_machine_id(),
         "addresses": find_addresses(),
+        **find_placement(given or {}),
     }
 
 

@@ -42,6 +42,10 @@ class Host:
     python: str
     machine_id: str = ""
     addresses: tuple[str, ...] = ()
+    provider: str = ""
+    region: str = ""
+    zone: str = ""
+    instance_type: str = ""
 
 
 @dataclass(frozen=True, slots=True)

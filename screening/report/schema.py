@@ -8,6 +8,7 @@ from typing import Any
 
 from screening.agent_parts.commands import SCHEMA
 from screening.agent_parts.histograms import SLOTS
+from screening.agent_parts.placement import PLACEMENT_FIELDS, PLACEMENT_PATTERN
 from screening.report.validation import (
     NAME,
     Entries,
@@ -49,6 +50,7 @@ HOST: dict[str, Shape] = {
 HOST_LATER: dict[str, Shape] = {
     "machine_id": Text(32, "^[0-9a-f]*$"),
     "addresses": Rows(Text(45, "^[0-9a-fA-F:.]+$"), 16),
+    **dict.fromkeys(PLACEMENT_FIELDS, Text(64, PLACEMENT_PATTERN)),
 }
 CPU: dict[str, Shape] = {
     "cpu": Number(0, 65_535, whole=True),

@@ -37,6 +37,15 @@ LABELS = {
     "load": "bad",
     "doubt": "",
 }
+# Where machines run, in turn.
+_PLACEMENTS = tuple(
+    {"provider": "aws", "region": zone[:-1], "zone": zone, "instance_type": name}
+    for zone, name in (
+        ("us-east-1a", "m5.large"),
+        ("us-east-1b", "m5.large"),
+        ("eu-west-1a", "c5.large"),
+    )
+)
 # Hours (UTC) in which neighbours are busy, and how many hours all machines report.
 _NIGHT = range(1, 4)
 _HOURS = 5 * 24
@@ -75,7 +84,9 @@ def _reports(now: float, rng: random.Random) -> list[Report]:
                 kind = "steal"
             elif usual == "steal" and rng.random() < 0.03:
                 kind = "quiet"
-            found.append(build_report(name, kind, at_s + place, rng, seconds=30, cpus=1))
+            at = at_s + place
+            host = _PLACEMENTS[place % len(_PLACEMENTS)]
+            found.append(build_report(name, kind, at, rng, seconds=30, cpus=1, **host))
     names = [n for n, kind in MACHINES.items() if kind in ("quiet", "none", "steal")]
     bad = {n for n in names if MACHINES[n] == "steal"}
     for caller in names:

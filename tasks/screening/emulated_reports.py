@@ -21,9 +21,18 @@ Report = dict[str, Any]
 
 
 def build_report(
-    name: str, kind: str, started: float, rng: random.Random, seconds: float = 100.0, cpus: int = 2
+    name: str,
+    kind: str,
+    started: float,
+    rng: random.Random,
+    seconds: float = 100.0,
+    cpus: int = 2,
+    **host: str,
 ) -> Report:
-    """A report of a machine of one of ``KINDS``, from ``started`` in seconds since 1970."""
+    """A report of a machine of one of ``KINDS``, from ``started`` in seconds since 1970.
+
+    ``host`` are further fields of the machine, such as its region.
+    """
     return {
         "schema": "nephoscope.screening/1",
         "report_id": f"{rng.getrandbits(128):032x}",
@@ -42,6 +51,7 @@ def build_report(
             "cgroup": 2,
             "quota_cpus": 1.5 if kind == "quota" else 0,
             "python": "3.11.2",
+            **host,
         },
         "cpus": [_build_cpu(cpu, kind, seconds, rng) for cpu in range(cpus)],
         "pressure_us": {"cpu": {"some": 1_200_000, "full": 0}},

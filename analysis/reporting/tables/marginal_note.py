@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.reporting.sampling_error import wilson_interval
+from core.intervals import wilson_interval
 from core.report_tables import Table
 from core.wording import SMALL, Portion, percent
 

@@ -1,5 +1,6 @@
 """From files to the best sets, to constraints that are tried, to one clear message."""
 
+import random
 import re
 import time
 from dataclasses import replace
@@ -134,3 +135,27 @@ def test_a_page_that_waits_says_so(client):
     assert "Waiting for a worker" in client.get(f"/recommendations/{row.token}/").content.decode()
     services.fail(services.claim(row.pk), "because")
     assert "Because" in client.get(f"/recommendations/{row.token}/").content.decode()
+
+
+def test_screened_machines_of_the_set_are_shown_to_who_may_see_their_pool(client):
+    from tasks.screening.emulated_reports import build_report
+    from tests.pages.screening.screening_cast import make_person, make_pool, send
+
+    person = make_person("screens@example.org")
+    rng = random.Random(2)
+    kinds = ("quiet", "quiet", "steal")
+    reports = [
+        build_report(f"m{n}", kind, time.time() - 60, rng, cpus=1, region="eu-west-1")
+        for n, kind in enumerate(kinds)
+    ]
+    send(make_pool(person, "Mine"), reports)
+    page = ask(client)["Location"] + "?k=4"
+    celery_tasks.solve(Recommendation.objects.get().pk)
+    text = client.get(page).content.decode()
+    assert "No machine in these regions was screened in a pool that you can see" in text
+    owner = Client()
+    owner.force_login(person)
+    text = re.sub(r"\s+", " ", shown(owner.get(page).content.decode()))
+    assert "Good machines in these regions" in text
+    assert "2 of 3" in text
+    assert "No screened machines in" in text

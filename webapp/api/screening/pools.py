@@ -3,15 +3,16 @@
 Reports are received by the ASGI endpoint in :mod:`webapp.api.screening.ingest`.
 """
 
+from dataclasses import asdict
 from functools import partial
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
-from tasks.screening import celery_tasks, uploaded_log
+from tasks.screening import celery_tasks, good_shares, uploaded_log
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body, schema
@@ -30,6 +31,7 @@ Title = Annotated[str, Field(min_length=1, max_length=120), schema(pattern=VISIB
 MOST_STALLS = 100_000
 # Strict: neither strings nor booleans are accepted.
 Threshold = Annotated[float, Field(strict=True, ge=0, le=MOST_STALLS)]
+Dimension = Literal["region", "zone", "type", "cpu"]
 Wanted = Annotated[int, Field(strict=True, ge=1, le=100_000)]
 
 
@@ -89,6 +91,18 @@ _LOG_BODY = {
 def evaluate_log(request: HttpRequest) -> Any:
     """Figures and verdict of a log or report in the body, as ``manage.py screening verdict``."""
     return {"results": documents.plain(uploaded_log.summarise(request.body))}
+
+
+@router.get(
+    "/good-shares",
+    response={200: "screening.GoodShares"},
+)
+def get_good_shares(request: HttpRequest, by: Dimension = "region") -> Any:
+    """Share of good machines and jitter by region, zone, instance type or CPU model.
+
+    All machines in pools visible to the requester count; intervals are at 95 %.
+    """
+    return documents.plain(asdict(good_shares.find_table(request.user, by)))
 
 
 @router.get(

@@ -18,6 +18,7 @@ from tasks.recommendations import celery_tasks
 from tasks.recommendations.celery_tasks import Parts
 from webapp.pages.recommendations import constraints
 from webapp.pages.recommendations.answer import AnswerView, answer_context, choose_size
+from webapp.pages.recommendations.screened import find_screened
 from webapp.pages.surveys.views import progress_of
 from webapp.store.access import share_links
 from webapp.store.access.visibility import may_manage, owner_of
@@ -173,7 +174,9 @@ def _current_view(request: HttpRequest, row: Recommendation, parts: Parts) -> di
     for name in ("k", "fail", "part"):
         kept.pop(name, None)
     result = {**result, "consequences": _with_stored(result, row.result or {})}
-    return answer_context(result, look, row.source, row.files) | {
+    context = answer_context(result, look, row.source, row.files)
+    return context | {
+        "screened": find_screened(request.user, context["members"]),
         "changed": changed,
         "error": error,
         "query": kept.urlencode(),

@@ -1,9 +1,11 @@
 """The headline of a pool: verdicts and their causes in one sentence."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from webapp.store.screening.selectors import BAD, GOOD, UNKNOWN, InstanceRow
+from core.wording import SMALL, percent
+from webapp.store.screening.selectors import BAD, GOOD, UNKNOWN, InstanceRow, settle
 
 # Its own sleeps are fine, and calls are not.
 CALLED = "calls"
@@ -23,8 +25,8 @@ _SHORT = {UNEXPLAINED: "unexplained", CALLED: "when called"}
 
 
 def final_verdict(row: InstanceRow) -> str:
-    """What is thought of a machine in the end: calls decide where they can."""
-    return row.truth if row.truth in (GOOD, BAD) else row.verdict
+    """Return the final verdict of a machine."""
+    return settle(row.verdict, row.truth)
 
 
 def is_bad(row: InstanceRow) -> bool:
@@ -76,3 +78,28 @@ def _describe_bad(bad: Sequence[InstanceRow], whole: int, noun: str) -> str:
 
 def _own(who: str, count: int) -> str:
     return who.replace("their", "its") if count == 1 else who
+
+
+def shares_headline(rows: Sequence[Mapping[str, Any]], what: str) -> str:
+    """Return the finding of shares of good machines by ``what``, best first."""
+    if not rows:
+        return f"No screened machine has reported its {what}"
+    best, worst = rows[0], min(rows, key=lambda row: row["high"])
+    if len(rows) == 1:
+        return f"{_good_part(best)} machines in {_name(best)} are good"
+    if best["low"] > worst["high"]:
+        return (
+            f"{_name(best)}: {_good_part(best)} machines are good; "
+            f"{_name(worst)}: {_good_part(worst)}"
+        )
+    return f"No difference between {len(rows)} {what}s is certain"
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return f"{row['place']} ({row['code']})" if row["place"] else str(row["code"])
+
+
+def _good_part(row: Mapping[str, Any]) -> str:
+    if row["n"] < SMALL:
+        return f"{row['good']} of {row['n']}"
+    return f"{percent(row['share'])} of {row['n']:,}"

@@ -62,6 +62,7 @@ def overview(request: HttpRequest, access: PoolAccess) -> HttpResponse:
         "headline": findings.pool_headline(rows),
         "tally": _count(rows),
         "n": len(rows),
+        "is_placed": any(row.host.get("region") for row in rows),
         "sent": sum(row.n_reports for row in rows),
         "token": token,
         "tag": tag,

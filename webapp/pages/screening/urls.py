@@ -45,6 +45,8 @@ urlpatterns = [
     path("screening/log/", views.read_log, name="screening-log"),
     path("screening/pay-off/", payoff.page, name="payoff"),
     path("screening/pay-off.<slug:kind>", payoff.file, name="payoff-file"),
+    path("screening/good-machines/", views.good_machines, name="good-machines"),
+    path("screening/good-machines.csv", views.good_machines_file, name="good-machines-file"),
     path("screening/pools/", pools.listing, name="pools"),
     path("screening/pools/new/", pools.new_pool, name="new-pool"),
     *_list_reading(),

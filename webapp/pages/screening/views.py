@@ -1,17 +1,31 @@
-"""The landing page of screening, on a labelled simulated fleet, and a log reader."""
+"""Pages of screening beside pools: the landing page, a log reader, shares of good machines."""
 
+from collections.abc import Mapping
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from core.errors import BadInput
-from tasks.screening import simulated_fleet, uploaded_log
+from tasks.screening import good_shares, simulated_fleet, uploaded_log
+from tasks.surveys.export import table_csv
+from webapp.pages.screening.headlines import shares_headline
 from webapp.pages.screening.plots import draw_error_rates, draw_percentiles, list_keys
+from webapp.pages.ui.charts.svg import Axis
+from webapp.pages.ui.formatting import span_of
 from webapp.store.screening import selectors
 
 MOST_CURVES = 8
+# Groups on the page; the file has all.
+MOST_GROUPS = 300
+# Shares from 0 to 1 in the drawing of a cell.
+_SHARES = Axis(0.0, 1.0, 4.0, 96.0)
+_SHARE_COLUMNS = (
+    *("group", "n", "good", "share", "low", "high", "pools", "effective"),
+    *("p999_ms", "p999_low_ms", "p999_high_ms"),
+)
 
 
 @require_GET
@@ -61,3 +75,46 @@ def _draw(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "plot": draw_percentiles(drawn, unit),
         "keys": list_keys(drawn) if len(drawn) > 1 else [],
     }
+
+
+@never_cache
+@require_GET
+def good_machines(request: HttpRequest) -> HttpResponse:
+    """Share of good machines and jitter by region, zone, instance type or CPU model."""
+    by = _dimension(request)
+    table = good_shares.find_table(request.user, by)
+    context = {
+        "section": "screening",
+        "tab": "shares",
+        "table": table,
+        "what": good_shares.DIMENSIONS[by],
+        "dimensions": good_shares.DIMENSIONS.items(),
+        "headline": shares_headline(table.rows, good_shares.DIMENSIONS[by]),
+        "rows": [format_share(row) for row in table.rows[:MOST_GROUPS]],
+    }
+    return render(request, "screening/good_machines.html", context)
+
+
+@never_cache
+@require_GET
+def good_machines_file(request: HttpRequest) -> HttpResponse:
+    """The same as CSV, all groups."""
+    by = _dimension(request)
+    rows = good_shares.find_table(request.user, by).rows
+    text = table_csv(_SHARE_COLUMNS, [[row[name] for name in _SHARE_COLUMNS] for row in rows])
+    answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="good-machines-by-{by}.csv"'
+    return answer
+
+
+def _dimension(request: HttpRequest) -> str:
+    asked = request.GET.get("by", "region")
+    if asked not in good_shares.DIMENSIONS:
+        raise Http404("machines are grouped by region, zone, type or cpu")
+    return asked
+
+
+def format_share(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its interval as text and the coordinates of its drawing."""
+    at = {name: _SHARES.at(row[name]) for name in ("low", "high", "share")}
+    return {**row, "at": at, "interval": span_of(row["low"], row["high"], row["n"])}

@@ -129,6 +129,11 @@ class LogRow:
     created_at: datetime
 
 
+def settle(verdict: str, truth: str) -> str:
+    """Return the final verdict of a machine: network tests decide where they can."""
+    return truth if truth in (GOOD, BAD) else verdict
+
+
 def list_pools(user: Any) -> list[PoolRow]:
     """Pools that a user may see, newest first."""
     return _rows(visible(Pool.objects.all(), user)[:MOST_POOLS], user)

@@ -42,6 +42,40 @@ class Pool(Schema):
     links: dict[str, str]
 
 
+class GoodShareRow(Schema):
+    """Machines of a group; ``p999_ms`` is the median of their 99.9th percentiles of sleeps."""
+
+    group: str
+    provider: str
+    code: str
+    place: str
+    pools: int
+    n: int
+    good: int
+    share: float
+    low: float
+    high: float
+    effective: float
+    p999_ms: float | None
+    p999_low_ms: float | None
+    p999_high_ms: float | None
+
+
+class GoodShares(Schema):
+    """Groups, best first; ``unplaced`` machines did not report the field of the group.
+
+    ``correlation`` is that of verdicts within pools, null where no group has machines of two pools.
+    """
+
+    by: Literal["region", "zone", "type", "cpu"]
+    rows: list[GoodShareRow]
+    correlation: float | None
+    machines: int
+    pools: int
+    unjudged: int
+    unplaced: int
+
+
 class NewPool(Pool):
     """A new pool with its first token, which is never shown again."""
 
