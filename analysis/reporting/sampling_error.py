@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analysis.deployment.cloud_names import Connection, fetch
-from core.intervals import wilson_interval
+from core.statistics.intervals import wilson_interval
 from core.wording import percent
 
 # 99 of 100 draws lie within this many standard deviations.

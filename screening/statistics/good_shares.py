@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from core.intervals import DEVIATIONS_95, wilson_interval
+from core.statistics.intervals import DEVIATIONS_95, wilson_interval
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,7 @@ def of_an_account() -> dict[str, str]:
         "saved_list": saved.slug,
         "invited": who,
         "key": key,
+        "beacon": beacon_of(owner),
         "pool": pool_and_vantage(owner),
         "organisation": organisation_of(owner, answers["answer"]),
         **answers,
@@ -71,7 +72,10 @@ def pool_and_vantage(owner: Any) -> str:
     pool = screening_cast.make_pool(OPERATOR, "Web servers")
     rng, begun = random.Random(3), time.time() - 300
     kinds = {"web-1": "quiet", "web-2": "steal"}
-    reports = [screening_cast.build_report(n, kind, begun, rng) for n, kind in kinds.items()]
+    host = {"provider": "aws", "region": "eu-west-1", "instance_type": "m5.large"}
+    reports = [
+        screening_cast.build_report(n, kind, begun, rng, **host) for n, kind in kinds.items()
+    ]
     screening_cast.send(pool, reports)
     return str(pool.key)
 
@@ -103,6 +107,17 @@ def recommendations_of(owner: Any, client: Any) -> dict[str, str]:
             celery_tasks.solve(row.pk)
     first, second = rows
     return {"answer": first.token, "other": second.token, "link": services.share(first)}
+
+
+def beacon_of(owner: Any) -> str:
+    """A beacon with a median, and a country with too few round trips."""
+    from webapp.store.recommendations import beacons
+
+    targets = {"aws/eu-west-1": "https://eu.example.com/empty"}
+    row = beacons.create(owner, beacons.Settings("Shop", targets, ["https://www.example.com"]))
+    for country in (*["DE"] * beacons.MIN_ROUND_TRIPS, "FR"):
+        beacons.count(row, country, [("aws/eu-west-1", 20.0)])
+    return row.key
 
 
 def capture() -> None:

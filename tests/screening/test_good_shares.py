@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from core.intervals import DEVIATIONS_95, wilson_interval
+from core.statistics.intervals import DEVIATIONS_95, wilson_interval
 from screening.statistics.good_shares import Machine, find_good_shares
 
 

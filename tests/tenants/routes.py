@@ -45,7 +45,7 @@ RULES = (
     (OPEN, "", r"api/v1/audits(/plan)?|api/v1/audit-(rules|policies|suppressions|policies/schema)"),
     (OPEN, "", r"api/v1/domain-lists"),
     (OWNED, "", r"api/v1/(domain-lists|audit-policies|audit-suppressions)/.*"),
-    (ACCOUNT, "", r"account/.*|schedules/(new/)?|alerts/"),
+    (ACCOUNT, "", r"account/.*|schedules/(new/)?|alerts/|beacons/"),
     (OPEN, "", r"alerts/confirm/<str:token>/|api/v1/(schedules|alert-endpoints)"),
     (OWNED, "", r"(schedules|alerts)/.+|api/v1/(schedules|alert-endpoints)/.+"),
     (
@@ -71,7 +71,7 @@ RULES = (
     (OPEN, "", r"inside/(<slug:name>/)?|api/v1/(experiments|simulations)"),
     (OWNED, "", r"inside/runs/.+|api/v1/simulations/.+"),
     (OPEN, "", r"beacon/<slug:key>(\.js)?|api/v1/beacons"),
-    (OWNED, "", r"api/v1/beacons/.*"),
+    (OWNED, "", r"(api/v1/)?beacons/.+"),
     (OWNED, "", r"recommendations/.*|api/v1/recommendations.*"),
     (OWNED, "", r"vantages/.*|vantage-points/.*|api/v1/vantage-points.*|api/v1/networks.*"),
 )

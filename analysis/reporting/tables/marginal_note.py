@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from core.intervals import wilson_interval
 from core.report_tables import Table
+from core.statistics.intervals import wilson_interval
 from core.wording import SMALL, Portion, percent
 
 MEANING, EXCEPTION, DOUBT = "What it means", "Who is different", "Doubt"

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from analysis.reporting.registry import TABLE_BY_ID
 from analysis.reporting.tables.marginal_note import DOUBT, EXCEPTION, MEANING, sampled_interval
-from core.intervals import wilson_interval
 from core.report_tables import SPECS
+from core.statistics.intervals import wilson_interval
 from tests.analysis.deployment.world_cast import Domain, ireland, virginia, vm
 from webapp.pages.ui.report_families import FAMILIES
 

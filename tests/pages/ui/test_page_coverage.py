@@ -32,7 +32,7 @@ NO_PAGE = {
     *("audit-badge", "survey-badge", "domain-badge", "check-badge", "cancel-simulation"),
     *("progress", "comparing", "change-organisation", "join-organisation", "all-events"),
     *("change-alert-endpoint", "resend-alert", "confirm-address", "change-schedule"),
-    *("oidc", "oidc-callback", "oidc-disconnect"),
+    *("oidc", "oidc-callback", "oidc-disconnect", "good-machines-file", "delete-beacon"),
 }
 # Pages that no test opens in a browser yet. Do not add to these: add the page to ``PAGES`` of
 # ``tests/browser/test_every_page.py``.

@@ -57,6 +57,7 @@ MENU = (
             MenuPage("For your domains", "recommend-domains", "recommendations"),
             MenuPage("For your clients", "recommend-clients", "recommendations"),
             MenuPage("From your samples", "recommend-samples", "recommendations"),
+            MenuPage("Beacons", "beacons", "beacons", is_for_accounts=True),
         ),
     ),
     MenuEntry(

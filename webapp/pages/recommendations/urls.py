@@ -2,9 +2,12 @@
 
 from django.urls import path
 
-from webapp.pages.recommendations import comparison, from_domains, shared, views
+from webapp.pages.recommendations import beacons, comparison, from_domains, shared, views
 
 urlpatterns = [
+    path("beacons/", beacons.listing, name="beacons"),
+    path("beacons/<slug:key>/", beacons.detail, name="beacon-page"),
+    path("beacons/<slug:key>/delete/", beacons.delete, name="delete-beacon"),
     path("recommendations/", views.hub, name="recommend"),
     path("recommendations/samples/", views.ask, name="recommend-samples"),
     path("recommendations/domains/", from_domains.domains, name="recommend-domains"),

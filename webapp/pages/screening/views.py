@@ -20,6 +20,10 @@ from webapp.store.screening import selectors
 MOST_CURVES = 8
 # Groups on the page; the file has all.
 MOST_GROUPS = 300
+HOW_TO_PLACE = (
+    "Agents report provider, region, zone and instance type where cloud-init or the firmware has "
+    "them. Elsewhere, use the agent's options --region, --zone and --instance-type."
+)
 # Shares from 0 to 1 in the drawing of a cell.
 _SHARES = Axis(0.0, 1.0, 4.0, 96.0)
 _SHARE_COLUMNS = (
@@ -89,6 +93,7 @@ def good_machines(request: HttpRequest) -> HttpResponse:
         "table": table,
         "what": good_shares.DIMENSIONS[by],
         "dimensions": good_shares.DIMENSIONS.items(),
+        "how_to_place": HOW_TO_PLACE,
         "headline": shares_headline(table.rows, good_shares.DIMENSIONS[by]),
         "rows": [format_share(row) for row in table.rows[:MOST_GROUPS]],
     }

@@ -57,6 +57,19 @@ class Median:
     n: int
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Round trips from a country, empty where no table has the addresses, to a region.
+
+    The median is None where there are too few.
+    """
+
+    country: str
+    region: str
+    rtt_ms: float | None
+    n: int
+
+
 def create(owner: Any, given: Settings) -> Beacon:
     """Store a beacon; raise ``BadInput`` naming the field."""
     check(given)
@@ -205,19 +218,29 @@ def snippet(script_url: str) -> str:
     return f'<script async src="{script_url}"></script>'
 
 
-def medians(beacon: Beacon) -> list[Median]:
-    """Return medians of the last days, by country and region, with enough round trips each."""
+def collected(beacon: Beacon) -> list[Collected]:
+    """Return the round trips of the last days by country and region, also where there are few."""
     first = timezone.now().date() - timedelta(days=DAYS)
     found: dict[tuple[str, str], Counter[int]] = {}
-    for cell in beacon.cells.filter(day__gte=first).exclude(country=""):
+    for cell in beacon.cells.filter(day__gte=first):
         bins = found.setdefault((cell.country, cell.region), Counter())
         bins.update({int(number): n for number, n in cell.counts.items()})
     rows = []
     for (country, region), bins in sorted(found.items()):
         value, n = median(bins), bins.total()
-        if value is not None and n >= MIN_ROUND_TRIPS:
-            rows.append(Median(country, region, round(value, 2), n))
+        is_enough = value is not None and n >= MIN_ROUND_TRIPS
+        rtt_ms = round(value, 2) if value is not None and is_enough else None
+        rows.append(Collected(country, region, rtt_ms, n))
     return rows
+
+
+def medians(beacon: Beacon) -> list[Median]:
+    """Return medians of the last days, by country and region, with enough round trips each."""
+    return [
+        Median(row.country, row.region, row.rtt_ms, row.n)
+        for row in collected(beacon)
+        if row.country and row.rtt_ms is not None
+    ]
 
 
 def n_countries(beacon: Beacon) -> int:

@@ -42,9 +42,8 @@ def list_placed_machines(user: Any) -> list[PlacedMachine]:
     found: dict[tuple[str, str, str], PlacedMachine] = {}
     for values in ordered.values_list(*_COLUMNS, *host_fields)[:MOST_MACHINES]:
         machine, name, pool, verdict, truth, p999_ms, *host = values
-        texts = [value or "" for value in host]
+        fields = {field: value or "" for field, value in zip(_HOST, host, strict=True)}
+        final = settle(verdict, truth) or UNKNOWN
         key = (machine, name, "" if machine else pool)
-        found.setdefault(
-            key, PlacedMachine(pool, *texts, settle(verdict, truth) or UNKNOWN, p999_ms)
-        )
+        found.setdefault(key, PlacedMachine(pool=pool, verdict=final, p999_ms=p999_ms, **fields))
     return list(found.values())
