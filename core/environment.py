@@ -58,7 +58,7 @@ def read_choice(
     """One of a few words, by default the one at ``default``; others raise ``BadInput``."""
     value = (env.get(name) or choices[default]).strip().lower()
     if value not in choices:
-        raise BadInput(f"{value!r} is none of {', '.join(choices)}", field=name)
+        raise BadInput(f"{value!r} is not one of {', '.join(choices)}", field=name)
     return value
 
 

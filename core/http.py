@@ -200,7 +200,7 @@ def check_site(site: str, field: str, *, plain: bool = False, plain_option: str 
     """
     parts = urlsplit(site)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise BadInput(f"{site!r} is no address like https://example.org", field=field)
+        raise BadInput(f"{site!r} is not an address like https://example.org", field=field)
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK and not plain:
         hint = plain_option and f", or {plain_option} in a lab"
         raise BadInput(f"a secret would travel over http unencrypted; use https{hint}", field=field)

@@ -75,7 +75,7 @@ def command_line(arguments: Sequence[str]) -> list[str]:
     """The command line of a service with further arguments; ends the process where it has none."""
     name, *more = arguments or [""]
     if name not in COMMANDS:
-        print(f"error: {name!r} is none of {', '.join(COMMANDS)}", file=sys.stderr)
+        print(f"error: {name!r} is not one of {', '.join(COMMANDS)}", file=sys.stderr)
         sys.exit(2)
     try:
         return [*COMMANDS[name](), *more]

@@ -60,7 +60,7 @@ def find_probe(name: str) -> Probe:
     for probe in PROBES:
         if name == probe.NAME:
             return probe
-    raise ValueError(f"{name!r} is no probe; there are {', '.join(p.NAME for p in PROBES)}")
+    raise ValueError(f"{name!r} is not a probe; there are {', '.join(p.NAME for p in PROBES)}")
 
 
 def configure(probe: Probe, options: dict[str, Any]) -> Any:

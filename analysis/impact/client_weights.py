@@ -126,7 +126,7 @@ def _entry(line: str, number: int) -> tuple[str, float]:
 def _country(text: str, number: int) -> str:
     code = read_country(text)
     if code is None:
-        raise BadInput(f"{text[:60]!r} is no country that is known", line=number, field="audience")
+        raise BadInput(f"{text[:60]!r} is not a known country", line=number, field="audience")
     return code
 
 
@@ -196,7 +196,7 @@ def _weight(text: str, number: int) -> float:
     try:
         weight = float(text.rstrip("%"))
     except ValueError as error:
-        raise BadInput(f"the weight {text[:40]!r} is no number", line=number) from error
+        raise BadInput(f"the weight {text[:40]!r} is not a number", line=number) from error
     if not math.isfinite(weight) or weight < 0:
         raise BadInput(f"the weight {text[:40]!r} is not from 0 up", line=number)
     return weight

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from core.errors import BadInput
 
-# A cell longer than this is no name and no number.
+# A cell longer than this is not a name and no number.
 MAX_LETTERS = 300
 
 
@@ -41,12 +41,12 @@ class Row:
         try:
             value = float(text)
         except ValueError as error:
-            raise self._bad(column, f"{text!r} is no number") from error
+            raise self._bad(column, f"{text!r} is not a number") from error
         if not math.isfinite(value) or not low <= value <= high:
             edge = f"from {low:g} up" if math.isinf(high) else f"between {low:g} and {high:g}"
             raise self._bad(column, f"{text!r} is not {edge}")
         if whole and value != int(value):
-            raise self._bad(column, f"{text!r} is no whole number")
+            raise self._bad(column, f"{text!r} is not a whole number")
         return value
 
     def _bad(self, column: str, reason: str) -> BadInput:
@@ -109,7 +109,7 @@ def _check_head(head: list[str], table: str, needed: Sequence[str], allowed: Seq
         known = ", ".join((*needed, *allowed))
         raise BadInput(f"{table}: unknown column {strange[0]!r}; known are {known}", line=1)
     if len(set(head)) < len(head):
-        raise BadInput(f"{table}: a column is there twice", line=1)
+        raise BadInput(f"{table}: a column occurs twice", line=1)
 
 
 def _rows(reader: Iterator[list[str]], head: list[str], table: str) -> Iterator[Row]:

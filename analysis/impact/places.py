@@ -124,7 +124,7 @@ def _client(row: Row) -> Client:
 def _country(row: Row) -> str:
     code = row.text("country").upper()
     if code and not (len(code) == 2 and code.isascii() and code.isalpha()):
-        raise BadInput(f"{row.table}: {code!r} is no country code of two letters", line=row.line)
+        raise BadInput(f"{row.table}: {code!r} is not a country code of two letters", line=row.line)
     return code
 
 

@@ -29,7 +29,7 @@ REASONS = (
     "not as many columns as the head names",
     "not a JSON object",
     "no field of the client",
-    "the client is no IP address",
+    "the client is not an IP address",
 )
 _COMMENT = 1
 # Fields of JSON logs that hold the client's address, the likeliest first.

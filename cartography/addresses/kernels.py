@@ -192,7 +192,7 @@ def _read_others(
 
 @compile_division
 def match_text(offsets: Any, text: Text, index4: Index4, index6: Index6, out: Ints) -> None:
-    """Labels of an Arrow string column, -1 for text that is no address."""
+    """Labels of an Arrow string column, -1 for text that is not an address."""
     block = np.empty(_BLOCK, dtype=np.uint32)
     places = np.empty((2, _BLOCK + 1), dtype=np.int64)
     halves = np.empty((3, _BLOCK), dtype=np.uint64)

@@ -37,7 +37,7 @@ class AddressMap:
         self._buckets = buckets
 
     def find(self, address: str) -> int:
-        """The label of one address, -1 for none and for text that is no address."""
+        """The label of one address, -1 for none and for text that is not an address."""
         packed = pack_address(address)
         if not packed:
             return NO_LABEL
@@ -74,7 +74,7 @@ class AddressMap:
 
     def match_text(self, column: pa.Array | pa.ChunkedArray) -> Labels:
         """Labels of a text column as it lies in Arrow's buffers, of both families mixed; -1 for
-        text that is no address, and for null."""
+        text that is not an address, and for null."""
         if isinstance(column, pa.ChunkedArray):
             parts = [self.match_text(chunk) for chunk in column.chunks]
             return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)

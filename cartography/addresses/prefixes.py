@@ -14,7 +14,7 @@ _DOTTED_BELOW = 1 << 48
 
 
 def pack_address(text: str) -> bytes:
-    """Four or sixteen bytes; text that is no address gives none."""
+    """Four or sixteen bytes; text that is not an address gives none."""
     family = socket.AF_INET6 if ":" in text else socket.AF_INET
     try:
         packed = socket.inet_pton(family, text)

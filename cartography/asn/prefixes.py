@@ -50,7 +50,7 @@ class OriginPrefixes:
 
     def find_many(self, addresses: Sequence[str]) -> list[Announced | None]:
         """The longest prefix around each address; ``None`` for unannounced addresses and for text
-        that is no address.
+        that is not an address.
         """
         labels = self.addresses.find_texts(addresses).tolist()
         return [self.rows[label] if label >= 0 else None for label in labels]

@@ -123,7 +123,7 @@ def _place(cells: list[str], layout: _Layout, line: int) -> Place | None:
     if country in _NOWHERE:
         return None
     if len(country) != 2 or not country.isascii() or not country.isalpha():
-        raise BadInput(f"{country[:40]!r} is no country code of two letters", line=line)
+        raise BadInput(f"{country[:40]!r} is not a country code of two letters", line=line)
     city = cells[layout.city][:MAX_NAME] if -1 < layout.city < len(cells) else ""
     return Place(country.upper(), "" if city == "-" else city, _point(cells, layout, line))
 

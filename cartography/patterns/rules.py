@@ -110,7 +110,7 @@ def _check_types(rule: Rule, where: str) -> None:
 def _check_values(rule: Rule, where: str) -> None:
     for value in rule.values:
         if rule.match == "cname_suffix" and not _SUFFIX.fullmatch(value):
-            raise BadInput(f"{value!r} is no suffix in lower case", field=where)
+            raise BadInput(f"{value!r} is not a suffix in lower case", field=where)
         if rule.match == "network":
             _check_network(value, where)
 
@@ -119,7 +119,7 @@ def _check_network(value: str, where: str) -> None:
     try:
         network = ipaddress.ip_network(value)
     except ValueError as error:
-        raise BadInput(f"{value!r} is no network", field=where) from error
+        raise BadInput(f"{value!r} is not a network", field=where) from error
     lengths = _NETWORK_LENGTHS[network.version]
     if network.prefixlen not in lengths:
         raise BadInput(f"{value!r} is neither an address nor an IPv4 /24", field=where)

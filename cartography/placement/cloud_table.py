@@ -72,7 +72,7 @@ class PrefixTable:
     @classmethod
     def build(cls, files: Sequence[RangeFile]) -> "PrefixTable":
         """Compile range files; their order does not matter. Raises ``ValueError`` for an
-        entry that is no prefix, which ``read_ranges`` never lets through."""
+        entry that is not a prefix, which ``read_ranges`` never lets through."""
         labeller = Labeller()
         with many_rows():
             rows = _group(files, labeller)
@@ -111,7 +111,7 @@ class PrefixTable:
         return table_file.write_map(path, _KIND, self.addresses, arrays, document)
 
     def place(self, address: str) -> Placement:
-        """Where one address stands; text that is no address is placed nowhere."""
+        """Where one address stands; text that is not an address is placed nowhere."""
         return self._placement(address, self.addresses.find(address))
 
     def place_many(self, addresses: Sequence[str]) -> list[Placement]:

@@ -52,7 +52,7 @@ def read_ranges(provider: str, data: bytes, as_of: date | None = None) -> RangeF
     """Read one provider's file (plain or gzip); ``as_of`` overrides the file's own date.
 
     Raise ``BadInput`` on any doubt: unknown or other provider, damaged or truncated file, an
-    entry that is no prefix, a file without a date when none is given.
+    entry that is not a prefix, a file without a date when none is given.
     """
     reader = reader_of(provider)
     plain = unpack(data).removeprefix(BOM_UTF8)
@@ -74,7 +74,7 @@ def reader_of(provider: str) -> Reader:
     reader = _BY_PROVIDER.get(provider)
     if reader is None:
         raise BadInput(
-            f"{provider!r} is no provider with range files; use one of {', '.join(_BY_PROVIDER)}",
+            f"{provider!r} is not a provider with range files; use one of {', '.join(_BY_PROVIDER)}",
             field="provider",
         )
     return reader

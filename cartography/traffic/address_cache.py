@@ -60,7 +60,7 @@ def _span(text: str) -> tuple[bytes, bytes]:
     try:
         network = ipaddress.ip_network(text)
     except ValueError as error:
-        raise BadInput(f"{text!r} is no network: {error}", field="client-network") from error
+        raise BadInput(f"{text!r} is not a network: {error}", field="client-network") from error
     return network.network_address.packed, network.broadcast_address.packed
 
 
@@ -94,7 +94,7 @@ class LabelArrays:
 
 @dataclass(frozen=True)
 class CacheView:
-    """The cached facts, indexed by address number; number 0 is for text that is no address."""
+    """The cached facts, indexed by address number; number 0 is for text that is not an address."""
 
     texts: list[str]
     packed: list[bytes]

@@ -61,7 +61,7 @@ def read_key(path: Path, output: Path) -> bytes:
     place = path.resolve()
     if place.is_relative_to(output.resolve()):
         raise BadInput(
-            f"{path} lies beside what it hides; keep the key away from the results",
+            f"the key {path} is in the folder of the results; keep it elsewhere",
             field="key-file",
         )
     try:

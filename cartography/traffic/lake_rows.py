@@ -21,10 +21,10 @@ from cartography.traffic.error_counts import KEPT_LINES, ErrorCounts
 from cartography.traffic.text_columns import Mask, read_counts, read_hours
 from lake.traffic import FLOW_SCHEMAS
 
-NO_ADDRESS = "an end is no address"
+NO_ADDRESS = "an end is not an address"
 BAD_PORT = "not a port"
 BAD_PROTOCOL = "unknown transport"
-BAD_NUMBER = "a size is no number"
+BAD_NUMBER = "a size is not a number"
 _MAX_PORT = 65_535
 _MASKED = r"^X*$"
 

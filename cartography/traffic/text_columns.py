@@ -1,4 +1,4 @@
-"""Columns of text as numbers: what is unset stays unknown, and what is no number is marked."""
+"""Columns of text as numbers: what is unset stays unknown, and what is not a number is marked."""
 
 import numpy as np
 import pyarrow as pa

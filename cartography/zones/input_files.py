@@ -170,7 +170,7 @@ def _csv_rows(text: str, kind: str) -> Iterator[Row]:
 def _json_rows(text: str, kind: str) -> Iterator[Row]:
     for n, item in enumerate(_items(text, kind), start=1):
         if not isinstance(item, dict):
-            raise BadInput(f"entry {n} is no object", field=kind)
+            raise BadInput(f"entry {n} is not an object", field=kind)
         yield Row(n, {str(k).lower(): "" if v is None else str(v).strip() for k, v in item.items()})
 
 

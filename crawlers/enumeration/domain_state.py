@@ -83,7 +83,7 @@ class DomainState:
         return self.tags.get(name, (Technique.WORDLIST,))
 
     def add_other(self, answer: Answer, technique: Technique) -> None:
-        """An observation that is no name of the domain: its name servers, or a failure."""
+        """An observation that is not a name of the domain: its name servers, or a failure."""
         self.others.append(Lookup(self.domain, technique, answer, (technique,)))
 
     def add_answer(self, answer: Answer) -> None:

@@ -22,7 +22,7 @@ _KEPT_LINES = 200_000
 _PAUSE_LINES, _PAUSE_PARSED = 5_000, 250
 _EMPTY = "the list is empty; put one domain on each line"
 _LABEL = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
-# All labels, the last of which is no number.
+# All labels, the last of which is not a number.
 _NAME = re.compile(rf"(?:{_LABEL.pattern}\.)+(?![0-9]+$){_LABEL.pattern}")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _ARRAY = re.compile(r"^\s*((var|let|const)\s+\w+\s*=|\w+\s*=|export\s+default)?\s*\[")

@@ -152,7 +152,7 @@ class _Search:
     def _read(self, rows: "_Rows") -> None:
         stream = JsonStream()
         try:
-            # Closed at once, also where the reply is no JSON: the next one waits for it.
+            # Closed at once, also where the reply is not JSON: the next one waits for it.
             with closing(self._client.stream(self._config.url_of(self._domain))) as chunks:
                 for chunk in chunks:
                     for row in stream.feed(chunk):

@@ -114,7 +114,7 @@ class Imports:
 def collect_names(config: ImportConfig, domains: Iterable[str]) -> Imported:
     """Read all lists for these domains; raises ``BadInput``, ``MissingData`` for unusable files."""
     if config.form and config.form not in FORMS:
-        raise BadInput(f"{config.form!r} is no form; use {', '.join(FORMS)}", field="form")
+        raise BadInput(f"{config.form!r} is not a form; use {', '.join(FORMS)}", field="form")
     imported_names = NamesByDomain(domains, config.max_names_per_zone)
     return Imported(
         imported_names, tuple(_read_file(path, config, imported_names) for path in config.paths)

@@ -89,7 +89,7 @@ def split_server_url(url: str) -> SplitResult:
         parts = urlsplit(url)
         port_is_good = parts.port is None or 0 < parts.port < 65536
     except ValueError as error:
-        raise BadInput(f"{url!r} is no URL: {error}", field="ct-server") from error
+        raise BadInput(f"{url!r} is not a URL: {error}", field="ct-server") from error
     odd = parts.query or parts.fragment or parts.username or not url.isascii()
     if parts.scheme not in ("http", "https") or not parts.hostname or odd or not port_is_good:
         raise BadInput(f"{url!r} is not https://HOST[:PORT][/PATH]", field="ct-server")
@@ -210,7 +210,7 @@ class WebClient:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError as error:
-            raise Failed("REDIRECT", f"the redirect to {url!r} is no URL", again=False) from error
+            raise Failed("REDIRECT", f"the redirect to {url!r} is not a URL", again=False) from error
         if parts.scheme not in ("http", "https") or not host or not _is_writable(url):
             raise Failed("REDIRECT", f"the redirect to {url[:200]!r} is not followed", again=False)
         if named and named.scheme == "https" and parts.scheme == "http":
@@ -343,7 +343,7 @@ def _join(target: _Target, location: str) -> str:
     try:
         return urljoin(_url_of(target), location)
     except ValueError as error:
-        raise Failed("REDIRECT", f"{location[:200]!r} is no URL", again=False) from error
+        raise Failed("REDIRECT", f"{location[:200]!r} is not a URL", again=False) from error
 
 
 def _read_retry_after(text: str, clock: Clock) -> float:

@@ -69,7 +69,7 @@ def question_of(config: Config) -> bytes:
     unique = [f"{random.SystemRandom().getrandbits(64):016x}"] if config.unique else []
     labels = [t.encode("ascii") for t in unique + config.name.rstrip(".").split(".")]
     if not all(0 < len(label) < 64 for label in labels) or sum(map(len, labels)) > 240:
-        raise ValueError(f"{config.name!r} is no domain name")
+        raise ValueError(f"{config.name!r} is not a domain name")
     name = b"".join(bytes([len(label)]) + label for label in labels)
     return name + struct.pack("!BHH", 0, _TYPES[config.type], 1)
 

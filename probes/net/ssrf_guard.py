@@ -80,7 +80,7 @@ def admit(
     """Resolve a target and give its first address that may be probed.
 
     ``allow`` and ``deny`` are prefixes: the first opens what is closed by nature, the second
-    closes what its owner does not want probed. Raises ``ValueError`` for text that is no prefix.
+    closes what its owner does not want probed. Raises ``ValueError`` for text that is not a prefix.
     """
     found = _resolve(target, timeout_s)
     if isinstance(found, Refusal):
@@ -119,7 +119,7 @@ def admit_all(
 def why_forbidden(address: Address, allow: tuple[str, ...], deny: tuple[str, ...]) -> str:
     """The reason not to probe an address; empty when it may be probed.
 
-    Raises ``ValueError`` for text that is no prefix.
+    Raises ``ValueError`` for text that is not a prefix.
     """
     if _within(address, deny):
         return f"{address} is on the list of those who do not want to be probed"

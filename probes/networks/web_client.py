@@ -180,7 +180,7 @@ def _document(reply: Reply) -> Any:
     except TooLarge:
         raise MalformedAnswer(_TOO_LARGE) from None
     except (ValueError, RecursionError):
-        raise MalformedAnswer("an answer that is no JSON") from None
+        raise MalformedAnswer("an answer that is not JSON") from None
 
 
 def _message(reply: Reply) -> str:

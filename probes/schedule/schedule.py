@@ -99,7 +99,7 @@ def _activity(data: Any, where: str) -> Activity:
     _refuse_unknown_keys(data, Activity, where)
     name, probe = str(data.get("name") or data.get("probe")), str(data.get("probe"))
     if not re.fullmatch(ACTIVITY_NAME, name):
-        raise BadInput(f"{name!r} is no name; use up to 24 of a-z, 0-9 and -", field=where)
+        raise BadInput(f"{name!r} is not a name; use up to 24 of a-z, 0-9 and -", field=where)
     options = dict(data.get("options") or {})
     _check_options(probe, options, where)
     offsets = data.get("offsets_s") or ()
@@ -144,8 +144,8 @@ def _number(
     value = data.get(name, default)
     field = f"{where}.{name}" if where else name
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise BadInput(f"{value!r} is no number", field=field)
-    # Comparisons with a value that is no number are false.
+        raise BadInput(f"{value!r} is not a number", field=field)
+    # Comparisons with a value that is not a number are false.
     if not low <= value <= high:
         raise BadInput(f"{value} is not from {low:g} to {high:g}", field=field)
     return value

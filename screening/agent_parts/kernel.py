@@ -28,7 +28,7 @@ class Quota(NamedTuple):
     version: int
     path: str
     stat: str
-    limit: float  # in CPUs; 0 is no limit
+    limit: float  # in CPUs; 0 is not a limit
 
 
 class Throttling(NamedTuple):

@@ -52,7 +52,7 @@ def estimate_rate(times_s: Sequence[float], seconds: float, level: float = 0.9) 
 
 
 def find_interval(count: float, level: float) -> tuple[float, float]:
-    """Garwood's interval of a Poisson mean, also for a count that is no whole number."""
+    """Garwood's interval of a Poisson mean, also for a count that is not a whole number."""
     tail = (1 - level) / 2
     low = float(special.gammaincinv(count, tail)) if count > 0 else 0.0
     return low, float(special.gammaincinv(count + 1, 1 - tail))

@@ -154,11 +154,11 @@ def _read_json(data: bytes) -> Any:
             data, parse_constant=_refuse_constant, object_pairs_hook=_reject_duplicates
         )
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"the report is no JSON document: {str(error)[:120]}") from None
+        raise BadInput(f"the report is not a JSON document: {str(error)[:120]}") from None
 
 
 def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Number:
     whole: bool = False
 
     def check(self, value: Any, path: str) -> None:
-        """Raise BadInput for what is no number, or out of bounds."""
+        """Raise BadInput for what is not a number, or out of bounds."""
         kinds = (int,) if self.whole else (int, float)
         if isinstance(value, bool) or not isinstance(value, kinds):
             raise refuse(path, "a whole number" if self.whole else "a number", value)
@@ -194,7 +194,7 @@ class Table:
     most: int
 
     def check(self, value: Any, path: str) -> None:
-        """Raise BadInput for what is no object, too large, or holds a wrong entry."""
+        """Raise BadInput for what is not an object, too large, or holds a wrong entry."""
         if not isinstance(value, dict) or len(value) > self.most:
             raise refuse(path, f"an object of at most {self.most} entries")
         for name, entry in value.items():

@@ -106,7 +106,7 @@ def _capped(asked: Mapping[str, Any]) -> dict[str, Any]:
 def rehearsal(found: Definition, dying: float) -> dict[str, Any]:
     """A plan gone through on its own clock, a share of its vantage points dying."""
     if not 0 <= dying <= 1:
-        raise BadInput(f"{dying} is no share; it is from 0 to 1", field="--dying")
+        raise BadInput(f"{dying} is not a share; it is from 0 to 1", field="--dying")
     return rehearse(found.plan, FakeClock(), dying, found.plan.seed).as_json()
 
 
@@ -150,7 +150,7 @@ def _moment(given: Any) -> datetime | None:
         found = given if isinstance(given, datetime) else datetime.fromisoformat(str(given).upper())
     except ValueError as error:
         raise BadInput(
-            f"{given!r} is no moment such as 2026-05-01T06:00Z", field="starts_at"
+            f"{given!r} is not a moment such as 2026-05-01T06:00Z", field="starts_at"
         ) from (error)
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 

@@ -80,7 +80,7 @@ def form_of(path: Path) -> str:
     if b'"results"' in compact and b'"probe"' in compact:
         return "globalping"
     raise BadInput(
-        f"{path.name} is none of RIPE Atlas, scamper or Globalping JSON, or a part of the lake"
+        f"{path.name} is neither RIPE Atlas, scamper or Globalping JSON nor a part of the lake"
     )
 
 

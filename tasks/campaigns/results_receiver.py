@@ -152,7 +152,7 @@ def _read(unit: CampaignUnit, message: ResultsMessage) -> Tally:
 def _slot(planned: Mapping[int, Slot], number: Any) -> Slot:
     found = planned.get(number) if isinstance(number, int) else None
     if found is None:
-        raise BadInput(f"{str(number)[:20]} is no slot of this unit", field="slot")
+        raise BadInput(f"{str(number)[:20]} is not a slot of this unit", field="slot")
     return found
 
 

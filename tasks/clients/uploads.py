@@ -64,7 +64,7 @@ def read_upload(
     ``by`` is the kind of cell by which requests of logs are counted. Of a log no address is kept.
     """
     if by not in KINDS:
-        raise BadInput(f"{by!r} is none of {', '.join(KINDS)}", field="by")
+        raise BadInput(f"{by!r} is not one of {', '.join(KINDS)}", field="by")
     sample = _first_bytes(data)
     if not sample.strip():
         raise BadInput("the file is empty")

@@ -74,7 +74,7 @@ def run(extent: Extent, report: Report) -> Row:
     plan = six_by_four()
     ases = {n.asn for n in plan.nodes if n.asn != plan.cloud_asn}
     if extent.failing and extent.failing not in ases:
-        raise BadInput(f"AS{extent.failing} is none of the laboratory's", field="failing")
+        raise BadInput(f"AS{extent.failing} is not in the laboratory", field="failing")
     if extent.rounds < 1 + bool(extent.failing):
         raise BadInput("there is at least one round, and one more before a failure", field="rounds")
     names = {n.asn: n.name.partition("-")[0] for n in plan.of_kind("router")}

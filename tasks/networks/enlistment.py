@@ -33,14 +33,14 @@ def check(wanted: Wanted) -> None:
     """Raises ``BadInput`` for what no network could have."""
     if wanted.network not in NETWORKS:
         raise BadInput(
-            f"{wanted.network!r} is no public network; use {', '.join(NETWORKS)}", field="network"
+            f"{wanted.network!r} is not a public network; use {', '.join(NETWORKS)}", field="network"
         )
     if wanted.country and not re.fullmatch("[A-Za-z]{2}", wanted.country):
-        raise BadInput(f"{wanted.country!r} is no country of two letters", field="country")
+        raise BadInput(f"{wanted.country!r} is not a country of two letters", field="country")
     if wanted.city and wanted.network == "atlas":
         raise BadInput("RIPE Atlas tells no cities; name a country or a network", field="city")
     if not 0 <= wanted.asn < 2**32:
-        raise BadInput(f"{wanted.asn} is no number of a network", field="asn")
+        raise BadInput(f"{wanted.asn} is not a number of a network", field="asn")
     if not 1 <= wanted.count <= MOST_PLACES:
         raise BadInput(f"{wanted.count} is not from 1 to {MOST_PLACES}", field="count")
 
@@ -90,7 +90,7 @@ def _point(source: str, place: Mapping[str, Any]) -> VantagePoint:
 def release(point: VantagePoint) -> None:
     """No campaign may choose it any more, until it is enlisted again; raises ``BadInput``."""
     if point.source not in NETWORKS:
-        raise BadInput(f"{point.name} is no place of a public network")
+        raise BadInput(f"{point.name} is not a place of a public network")
     services.set_state(point, VantagePoint.State.REVOKED)
 
 

@@ -54,7 +54,7 @@ def _status(value: Any) -> str:
     try:
         return str(ProbeStatus(value))
     except ValueError as error:
-        raise BadInput(f"{str(value)[:40]!r} is no status of a probe") from error
+        raise BadInput(f"{str(value)[:40]!r} is not a status of a probe") from error
 
 
 def _values(given: Any) -> list[float]:
@@ -66,7 +66,7 @@ def _values(given: Any) -> list[float]:
 def _number(value: Any, field: str) -> float:
     right = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not right or not 0 <= value < 1e15:
-        raise BadInput(f"{str(value)[:40]} is no number", field=field)
+        raise BadInput(f"{str(value)[:40]} is not a number", field=field)
     return float(value)
 
 
@@ -106,4 +106,4 @@ def _address(given: Any) -> str | None:
     try:
         return str(ip_address(str(given)[:64]))
     except ValueError as error:
-        raise BadInput(f"{str(given)[:64]!r} is no address") from error
+        raise BadInput(f"{str(given)[:64]!r} is not an address") from error

@@ -67,7 +67,7 @@ def unpack(data: bytes) -> ResultsMessage:
 
 
 def _refuse(text: str) -> None:
-    raise ValueError(f"{text} is no number")
+    raise ValueError(f"{text} is not a number")
 
 
 def _checked(body: Any) -> ResultsMessage:

@@ -55,7 +55,7 @@ class Journal:
         """What is known of a unit, whose further entries follow; raises ``BadInput``."""
         key = f"{campaign}.{unit}"
         if not _SAFE.fullmatch(key):
-            raise BadInput(f"{key!r} is no name of a unit")
+            raise BadInput(f"{key!r} is not a name of a unit")
         if key == self._key:
             return self._entries
         self._leave()

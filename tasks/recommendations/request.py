@@ -232,7 +232,7 @@ def sizes(text: str | int | None, n_regions: int, least: int = 1) -> tuple[int, 
         first = int(match[1])
         found.update(range(first, int(match[2] or first) + 1))
     if not found or not 1 <= min(found) <= max(found) <= n_regions:
-        raise BadInput(f"{text} asks for what is not between 1 and {n_regions} regions", field="k")
+        raise BadInput(f"{text} is not from 1 to {n_regions}, the number of regions", field="k")
     if len(found) > MAX_SIZES:
         raise BadInput(f"{len(found)} sizes at once are over {MAX_SIZES}", field="k")
     return tuple(sorted(found))
@@ -246,7 +246,7 @@ def _read_matrix(path: Path, form: str, brought: Mapping[str, Region]) -> Sample
         if not brought:
             raise BadInput("name the destinations that are regions in a table", field="regions")
         return read_city_pairs(path, brought)
-    raise BadInput(f"{form!r} is none of {', '.join(FORMS)}", field="format")
+    raise BadInput(f"{form!r} is not one of {', '.join(FORMS)}", field="format")
 
 
 def _objective(options: Mapping[str, Any]) -> Objective:
@@ -268,7 +268,7 @@ def _one_of(options: Mapping[str, Any], name: str, kind: Any, usual: Any) -> Any
         return usual
     if text not in [str(member) for member in kind]:
         known = ", ".join(str(member) for member in kind)
-        raise BadInput(f"{text!r} is none of {known}", field=name)
+        raise BadInput(f"{text!r} is not one of {known}", field=name)
     return kind(text)
 
 
@@ -280,7 +280,7 @@ def _number(options: Mapping[str, Any], name: str) -> Any:
     if not isinstance(value, int | float) or not low <= value <= high:
         raise BadInput(f"{value} is not between {low:g} and {high:g}", field=name)
     if name in _WHOLE and value != int(value):
-        raise BadInput(f"{value} is no whole number", field=name)
+        raise BadInput(f"{value} is not a whole number", field=name)
     return int(value) if name in _WHOLE else float(value)
 
 
@@ -359,7 +359,7 @@ def _presence(known: Known, text: str) -> Presence:
         place for r in known.regions.values() for place in (r.country, r.continent, r.provider)
     }
     for name in sorted(within - places - set(known.regions)):
-        raise BadInput(f"{name!r} is no known region, country or provider", field="presence")
+        raise BadInput(f"{name!r} is not a known region, country or provider", field="presence")
     return Presence(within, int(match[2] or 1))
 
 

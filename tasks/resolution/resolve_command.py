@@ -375,7 +375,7 @@ def _refuse_what_is_no_text(path: str, head: bytes) -> None:
     if head.startswith(b"\x1f\x8b"):
         raise BadInput(f"{path} is packed by gzip; use: zcat {path} | manage.py resolve -")
     if b"\0" in head:
-        raise BadInput(f"{path} is no plain text; save the list as UTF-8")
+        raise BadInput(f"{path} is not plain text; save the list as UTF-8")
 
 
 def _count_lines(path: str) -> int:

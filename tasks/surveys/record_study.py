@@ -130,4 +130,4 @@ def _columns(path: Path) -> list[str]:
     try:
         return list(pq.read_schema(path).names)
     except (OSError, pa.ArrowInvalid) as error:
-        raise BadInput(f"{path.name} is no Parquet file: {error}", field="records") from error
+        raise BadInput(f"{path.name} is not a Parquet file: {error}", field="records") from error

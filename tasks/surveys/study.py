@@ -43,7 +43,7 @@ def _zone(row: Row) -> dict[str, Any]:
     try:
         address = str(ipaddress.ip_address(text))
     except ValueError as error:
-        raise BadInput(f"{text!r} is no address", line=row.line) from error
+        raise BadInput(f"{text!r} is not an address", line=row.line) from error
     return {
         "address": address,
         "region": row.need("region"),
@@ -58,7 +58,7 @@ def _number(row: Row, name: str) -> float:
     try:
         value = float(row.need(name))
     except ValueError as error:
-        raise BadInput(f"{row.fields[name]!r} is no number", line=row.line, field=name) from error
+        raise BadInput(f"{row.fields[name]!r} is not a number", line=row.line, field=name) from error
     if not 0 <= value < float("inf"):
         raise BadInput(f"{name} must not be negative or infinite", line=row.line)
     return value
@@ -76,7 +76,7 @@ def attach_customers(slug: str, data: bytes) -> int:
 def _customer(row: Row) -> dict[str, Any]:
     country = row.need("country")
     if not _COUNTRY.fullmatch(country):
-        raise BadInput(f"{country!r} is no country code of two letters", line=row.line)
+        raise BadInput(f"{country!r} is not a country code of two letters", line=row.line)
     weight = _number(row, "weight") if row.fields.get("weight") else 1.0
     domain = row.need("domain").lower().rstrip(".")
     return {"domain": domain, "country": country.upper(), "weight": weight}

@@ -121,7 +121,7 @@ def _scale(
         scale = Fraction(len(listed), round(cloud * per_cloud))
     scale = DEFAULT_SCALE if scale is None else Fraction(scale)
     if not 0 < scale <= 1:
-        raise BadInput(f"{scale} is no share: give more than 0 and at most 1", field="scale")
+        raise BadInput(f"{scale} is not a share: give more than 0 and at most 1", field="scale")
     return scale
 
 

@@ -35,7 +35,7 @@ def build_wildcard_world(
     """Build the world of a file of kind ``wild``; ``scale`` is the share of its zones."""
     scale = Fraction(1) if scale is None else Fraction(scale)
     if not 0 < scale <= 1:
-        raise BadInput(f"{scale} is no share: give more than 0 and at most 1", field="scale")
+        raise BadInput(f"{scale} is not a share: give more than 0 and at most 1", field="scale")
     rng = random.Random(f"{raw['name']}:{scale}:{seed}")
     world = World(
         str(raw["name"]),

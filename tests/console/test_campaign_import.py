@@ -151,8 +151,8 @@ def test_what_cannot_be_imported_is_one_line_and_leaves_nothing(capsys, tmp_path
     other.write_text(json.dumps([PING]))
     for arguments, message in (
         ((path, other), "several forms: atlas, square"),
-        ((path, "--form", "csv"), "'csv' is no form; there are atlas, scamper"),
-        ((path, "--unit", "h"), "'h' is no unit"),
+        ((path, "--form", "csv"), "'csv' is not a form; there are atlas, scamper"),
+        ((path, "--unit", "h"), "'h' is not a unit"),
         ((tmp_path / "absent.txt",), "absent.txt cannot be read"),
     ):
         with pytest.raises(CommandError, match=message):

@@ -131,7 +131,7 @@ def test_bad_input_is_one_line_and_changes_nothing(data, logs, tmp_path):
         ([tmp_path / "none.log"], "no such file"),
         ([logs[0], logs[0]], "given twice"),
         ([*logs, "--key-file", beside], "keep the key away"),
-        ([*logs, "--client-network", "10.0.0.1/8"], "is no network"),
+        ([*logs, "--client-network", "10.0.0.1/8"], "is not a network"),
     ):
         found = run(data, "packets", "import", *arguments, "--name", "kept")
         assert (found.returncode, found.stdout) == (2, ""), arguments

@@ -82,4 +82,4 @@ def test_an_unknown_service_is_one_line():
         [sys.executable, "-m", "deploy.commands", "wbe"], cwd=ROOT, capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("error: 'wbe' is none of migrate, web, crawl")
+    assert done.stderr.startswith("error: 'wbe' is not one of migrate, web, crawl")

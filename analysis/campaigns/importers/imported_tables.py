@@ -75,7 +75,7 @@ def _whole(path: Path, text: str) -> list[Any]:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:
         line = getattr(error, "lineno", 1)
-        raise BadInput(f"{path.name} is no JSON: {error}", line=line) from error
+        raise BadInput(f"{path.name} is not JSON: {error}", line=line) from error
     return _items(found)
 
 

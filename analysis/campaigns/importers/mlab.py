@@ -150,5 +150,5 @@ def _value(line: Mapping[str, str], column: str) -> list[float]:
     found = [] if text.lower() in ("", "null", "nan", "none") else [float(text)]
     # No link carries as many Mbit/s, and no packet travels as long.
     if not all(0.0 <= value <= MAX_RTT_MS for value in found):
-        raise ValueError(f"{text!r} is no measured value")
+        raise ValueError(f"{text!r} is not a measured value")
     return found

@@ -138,9 +138,9 @@ def read_cloudping(path: Path, provider: str = "aws") -> pa.Table:
         KeyError,
         csv.Error,
     ) as error:
-        raise BadInput(f"{path.name} is no matrix of regions: {error}") from error
+        raise BadInput(f"{path.name} is not a matrix of regions: {error}") from error
     if not rows:
-        raise BadInput(f"{path.name} is no matrix of regions: it holds no values")
+        raise BadInput(f"{path.name} is not a matrix of regions: it holds no values")
     return table_of("samples", rows)
 
 

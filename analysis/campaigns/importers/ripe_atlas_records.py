@@ -317,7 +317,7 @@ def _is_result(found: object) -> bool:
 
 
 def _clean(data: bytes) -> bytes | None:
-    """A record with the fields that are what they should be; ``None`` for what is no JSON object.
+    """A record with the fields that are what they should be; ``None`` for what is not a JSON object.
 
     A field of another type than it should have is lost, and the rest of the record stays.
     """
@@ -332,7 +332,7 @@ def _clean(data: bytes) -> bytes | None:
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
+    raise ValueError(f"{name} is not JSON")
 
 
 def _clean_element(entry: Any) -> dict[str, Any]:

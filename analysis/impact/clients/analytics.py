@@ -171,7 +171,7 @@ def _number(text: str, line: int) -> float:
     try:
         value = float(plain or "0")
     except ValueError as error:
-        raise BadInput(f"{text[:40]!r} is no number", line=line) from error
+        raise BadInput(f"{text[:40]!r} is not a number", line=line) from error
     if not math.isfinite(value) or value < 0:
         raise BadInput(f"{text[:40]!r} is not a number from 0 up", line=line)
     return value
@@ -184,7 +184,7 @@ def _key(cells: list[str], columns: _Columns, line: int) -> ClientKey | None:
     country = read_country(text)
     if country is None:
         raise BadInput(
-            f"{text[:60]!r} is no country that is known, by its code or English name", line=line
+            f"{text[:60]!r} is not a known country, by its code or English name", line=line
         )
     network, city = _cell(cells, columns.network), _cell(cells, columns.city)
     if network.casefold() not in _UNPLACED:

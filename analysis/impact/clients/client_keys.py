@@ -34,7 +34,7 @@ def read_key(text: str) -> ClientKey:
         raise ValueError(f"the network {code} needs its country, such as DE/{code.upper()}")
     country = read_country(code)
     if country is None:
-        raise ValueError(f"{code[:60]!r} is no country that is known")
+        raise ValueError(f"{code[:60]!r} is not a known country")
     if not slash:
         return ClientKey(country)
     found = _ASN.fullmatch(rest)

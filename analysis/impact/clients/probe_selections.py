@@ -45,7 +45,7 @@ def parse_json(data: bytes) -> Any:
 
 def _key(row: Any, number: int) -> ClientKey:
     if not isinstance(row, Mapping):
-        raise BadInput(f"probe {number} is no JSON object")
+        raise BadInput(f"probe {number} is not a JSON object")
     place = next(
         (row[name] for name in ("location", "probe") if isinstance(row.get(name), Mapping)), row
     )

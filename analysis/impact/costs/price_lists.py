@@ -114,7 +114,7 @@ def _read_region(provider: str, where: str, row: Any, day: date, source: str) ->
     for name in AMOUNTS:
         value = row.get(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
-            raise _bad(f"{where}.{name} is no number")
+            raise _bad(f"{where}.{name} is not a number")
         if not (math.isfinite(value) and value >= 0):
             raise _bad(f"{where}.{name} is not a price from 0 up")
         amounts.append(float(value))

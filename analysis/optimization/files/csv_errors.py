@@ -33,7 +33,7 @@ def refuse(path: Path, names: Sequence[str], number: str, fallback: str) -> BadI
     except (EOFError, zlib.error):
         line, text = None, "the packed file is damaged or cut off"
     except (OSError, csv.Error) as error:
-        line, text = None, f"this is no CSV: {error}"
+        line, text = None, f"this is not CSV: {error}"
     return BadInput(f"{path.name}: {text}", line=line)
 
 
@@ -68,7 +68,7 @@ def _header_fault(header: list[str], lacking: list[str], columns: tuple[str, ...
         if mark in first:
             return f"columns are between {word}; put commas: {needed}"
     if NO_TEXT in first or "\0" in first:
-        return f"this is no text in UTF-8; save it as such: {needed}"
+        return f"this is not text in UTF-8; save it as such: {needed}"
     alike = [h for h in header if h.strip().lower() == lacking[0]]
     hint = f", there is {alike[0]!r}" if alike else ""
     return f"the column {lacking[0]!r} is missing{hint}; {needed}"
@@ -80,7 +80,7 @@ def _row_fault(row: list[str], wide: int, places: list[int], columns: tuple[str,
     cells = [row[place] for place in places]
     for name, cell in zip(columns[:-1], cells[:-1], strict=True):
         if NO_TEXT in cell:
-            return f"the {name} {_short(cell)} is no text in UTF-8"
+            return f"the {name} {_short(cell)} is not text in UTF-8"
         if not cell and name != "round":
             return f"the {name} is empty"
     return _number_fault(columns[-1], cells[-1])
@@ -94,7 +94,7 @@ def _number_fault(name: str, cell: str) -> str:
     except ValueError:
         value = math.nan
     if math.isnan(value):
-        return f"the {name} {_short(cell)} is no number"
+        return f"the {name} {_short(cell)} is not a number"
     if math.isinf(value):
         return f"the {name} {_short(cell)} is not finite"
     return f"the {name} {_short(cell)} is below zero" if value < 0 else ""

@@ -75,7 +75,7 @@ def parse(data: bytes, as_of: date | None) -> RangeFile:
             "Azure's files carry no date; give --as-of (the file's name has it)",
             field="as-of",
         )
-    doubt = "" if variant in _CLOUDS else f"{variant!r} is no cloud of Azure's that is known"
+    doubt = "" if variant in _CLOUDS else f"{variant!r} is not a known cloud of Azure"
     return RangeFile(PROVIDER, as_of, entries, counts, variant, edition, doubt)
 
 

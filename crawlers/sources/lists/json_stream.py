@@ -14,7 +14,7 @@ from core.errors import BadInput
 
 # Far more than any row of a certificate search or of a scanner has.
 MAX_VALUE_CHARS = 4 * 1024 * 1024
-# A stream with more broken values than this is no JSON.
+# A stream with more broken values than this is not JSON.
 MAX_BROKEN = 1_000
 _GAP = re.compile(r"[\s,]*")
 _OBJECT = re.compile(r"\{")

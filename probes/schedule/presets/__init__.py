@@ -18,7 +18,7 @@ def preset_names() -> list[str]:
 def preset_data(name: str) -> dict[str, Any]:
     """A preset in its plain form; raises ``BadInput`` naming all of them."""
     if name not in preset_names():
-        raise BadInput(f"{name!r} is no preset; there are {', '.join(preset_names())}")
+        raise BadInput(f"{name!r} is not a preset; there are {', '.join(preset_names())}")
     return tomllib.loads((_FOLDER / f"{name}.toml").read_text())
 
 

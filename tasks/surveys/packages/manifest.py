@@ -140,7 +140,7 @@ class Manifest(_Model):
                 raise ValueError(f"{table.path!r} is not the file of its range table")
         unknown = [path for path in paths if path not in wanted and path not in parts]
         if unknown:
-            raise ValueError(f"{unknown[0]!r} is no file of a package")
+            raise ValueError(f"{unknown[0]!r} is not a file of a package")
         missing = (wanted | self._needed_parts()) - set(paths)
         if missing:
             raise ValueError(f"{min(missing)!r} is not among the files")

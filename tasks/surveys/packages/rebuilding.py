@@ -193,7 +193,7 @@ def _check_domains(path: Path, manifest: Manifest) -> None:
                 if not (_NUMBER.fullmatch(rank) and _NUMBER.fullmatch(place)):
                     raise ValueError("rank and line must be numbers")
                 if not _DOMAIN.fullmatch(domain):
-                    raise ValueError(f"{domain[:80]!r} is no domain name")
+                    raise ValueError(f"{domain[:80]!r} is not a domain name")
     except (ValueError, csv.Error) as error:
         raise BadInput(f"line {line}: {error}", field=form.DOMAINS) from error
     if line != manifest.survey.n_domains:

@@ -50,8 +50,8 @@ def test_tables_of_analytics_products_are_read(data, weights, column, unplaced):
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"country,users\nDE,1\nAtlantis,2\n", "line 3: 'Atlantis' is no country"),
-        (b"country,users\nDE,many\n", "line 2: 'many' is no number"),
+        (b"country,users\nDE,1\nAtlantis,2\n", "line 3: 'Atlantis' is not a known country"),
+        (b"country,users\nDE,many\n", "line 2: 'many' is not a number"),
         (b"country,users\nDE,-1\n", "line 2: .* not a number from 0 up"),
         (b"city,users\nBerlin,1\n", "line 1: .* needs a column country"),
         (b"country,mood\nDE,1\n", "line 1: no column of numbers"),

@@ -37,7 +37,7 @@ def test_countries_and_weights_are_read_in_the_usual_forms(text, found):
     [
         (b"DE -4", "is not a client and a weight"),
         (b"DE nan", "is not a client and a weight"),
-        (b"US 1\nGermny 5", "line 2: 'Germny' is no country"),
+        (b"US 1\nGermny 5", "line 2: 'Germny' is not a known country"),
         (b"AS64500 3", "needs its country"),
         (b"DE/AS99999999999 3", "is not an AS number"),
         (b"DE/ 3", "neither a city nor a network"),

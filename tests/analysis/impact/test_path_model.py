@@ -246,7 +246,7 @@ def test_listed_regions_need_no_file_of_places():
     ("lines", "reason"),
     [
         (["source,destination\n"], "line 1: .*'rtt_ms'"),
-        (["source,destination,rtt_ms\n", "DE,JP,fast\n"], "line 2: .*'fast' is no number"),
+        (["source,destination,rtt_ms\n", "DE,JP,fast\n"], "line 2: .*'fast' is not a number"),
         (["source,destination,rtt_ms\n", "DE,JP,-1\n"], "line 2: .*not between"),
         (["source,destination,rtt_ms\n", "DE,JP\n"], "line 2: .*2 cells"),
         (["source,destination,rtt_ms\n", ",JP,3\n"], "line 2: .*source is empty"),

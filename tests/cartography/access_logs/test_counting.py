@@ -67,7 +67,7 @@ def test_wrong_lines_are_counted_with_their_reason_and_place(tables):
     assert file.n_read == len(BERLIN) - 3
     assert file.wrong == {
         "no time at its place": {"count": 1, "first_lines": [4]},
-        "the client is no IP address": {"count": 2, "first_lines": [8, 10]},
+        "the client is not an IP address": {"count": 2, "first_lines": [8, 10]},
     }
 
 
@@ -80,7 +80,7 @@ def test_wrong_lines_are_counted_with_their_reason_and_place(tables):
         ("#Fields: date time\n2023-10-10\t13:55\n", "line 1: the head names no field c-ip"),
         ("# nothing\n", "no lines but comments"),
         ("", "the log is empty"),
-        (combined("a.example") * 3, "line 1: the client is no IP address"),
+        (combined("a.example") * 3, "line 1: the client is not an IP address"),
         (combined("192.0.2.1") * 300 + "x\n" * 400, "line 301: no time at its place; 400 of 700"),
     ],
 )

@@ -52,7 +52,7 @@ def test_a_written_table_is_mapped_with_coordinates(tmp_path):
     ("data", "said"),
     [
         (b"192.0.2.0/24,DE\n192.0.2.0/33,DE\n", "line 2: '192.0.2.0/33' is not a prefix"),
-        (b"192.0.2.0/24,Germany\n", "line 1: 'Germany' is no country code"),
+        (b"192.0.2.0/24,Germany\n", "line 1: 'Germany' is not a country code"),
         (b"192.0.2.9,192.0.2.1,DE\n", "line 1: its first two columns are not a range"),
         (b"192.0.2.0,192.0.2.9,DE\n192.0.2.9,192.0.2.20,FR\n", "overlap"),
         (b"a,b\n", "line 1: it has 2 columns"),

@@ -292,7 +292,7 @@ def test_a_sound_rule_is_read():
         (toml(match="cname_suffix") + "\nvalues = ['net']", "'net' is no suffix"),
         (toml(match="cname_suffix") + "\nvalues = ['a.*.net']", "'a.*.net' is no suffix"),
         (toml(match="network") + "\nvalues = ['192.0.2.0/23']", "neither an address nor"),
-        (toml(match="network") + "\nvalues = ['192.0.2']", "'192.0.2' is no network"),
+        (toml(match="network") + "\nvalues = ['192.0.2']", "'192.0.2' is not a network"),
         (toml() + "\nby_name = true", "a rule by name counts"),
         (toml() + "\nclaimable = 'yes'", "claimable is of the wrong type"),
         (toml(kind="rain"), "'rain' is not known"),

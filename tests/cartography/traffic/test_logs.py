@@ -125,9 +125,9 @@ def test_what_is_refused_is_counted_with_its_lines(tmp_path):
     (account,), parts = read(tmp_path, text)
     assert reasons(account) == {
         "wrong number of columns": (2, [9, 16]),
-        "an end is no address": (2, [10, 15]),
+        "an end is not an address": (2, [10, 15]),
         "not a port": (1, [11]),
-        "a size is no number": (2, [12, 13]),
+        "a size is not a number": (2, [12, 13]),
         "unknown transport": (1, [14]),
     }
     assert [r["key"] for r in parts["conn"]] == ["C0", "C9"]

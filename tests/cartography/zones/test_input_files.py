@@ -58,10 +58,10 @@ def test_regions_of_round_trips_and_targets_may_be_left_out():
     ("kind", "data", "message"),
     [
         (0, b"region,account,zone\nus-east-1,me,a\n", "line 2: address is missing"),
-        (0, CSV.replace(b"10.1.2.3", b"10.1.2"), "line 2: '10.1.2' is no address"),
+        (0, CSV.replace(b"10.1.2.3", b"10.1.2"), "line 2: '10.1.2' is not an address"),
         (0, b"", "the file is empty"),
         (0, b"\xff\xfe", "not UTF-8"),
-        (0, b"[1]", "entry 1 is no object"),
+        (0, b"[1]", "entry 1 is not an object"),
         (0, b'{"region": "us-east-1"\n', "this is not JSON"),
         (1, b"region,target,internal\nr,t,10.0.0.1\nr,t,10.0.0.2\n", "two internal addresses"),
         (2, b"target,zone,rtt_ms\nt,a,fast\n", "line 2: 'fast' is not a round-trip time"),

@@ -195,7 +195,7 @@ def test_utf16_is_read_and_what_is_no_text_is_refused(read, tmp_path):
             read(data)
     with pytest.raises(MissingData, match="cannot be read"):
         collect_names(ImportConfig((tmp_path / "nowhere",)), DOMAINS)
-    with pytest.raises(BadInput, match="is no form"):
+    with pytest.raises(BadInput, match="is not a form"):
         read("a", form="xml")
     assert read("")[1].names == 0
 

@@ -196,7 +196,7 @@ def test_orders_that_are_none_are_refused(tmp_path):
         Order.from_json({"colour": "red"})
     home = Home()
     fulfil(order(("127.0.0.9", 9), probe="knock"), RunContext(SystemClock(), Journal(None)), home)
-    assert home.result[1]["missed"][2].startswith("not known here: 'knock' is no probe")
+    assert home.result[1]["missed"][2].startswith("not known here: 'knock' is not a probe")
     with pytest.raises(BadInput):
         fulfil(
             order(("127.0.0.9", 9), unit="../x/y"),

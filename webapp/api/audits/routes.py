@@ -242,7 +242,7 @@ def get_report_as(request: HttpRequest, slug: str, kind: str, list_path: str = "
 def _report(request: HttpRequest, slug: str, form: str, list_path: str) -> HttpResponse:
     row = _judged(request, slug)
     if form not in documents.MEDIA:
-        raise Http404(f"{form!r} is no format; use {', '.join(documents.MEDIA)}")
+        raise Http404(f"{form!r} is not a format; use {', '.join(documents.MEDIA)}")
     kind, suffix = documents.MEDIA[form]
     return download(f"{slug}.{suffix}", kind, documents.render_stored(row, form, list_path))
 

@@ -34,4 +34,4 @@ def table_file(
     if kind == "parquet":
         data = export.table_parquet(columns, rows)
         return download(f"{name}.parquet", "application/vnd.apache.parquet", data)
-    raise Http404(f"{kind!r} is no format; use {', '.join(FORMATS)}")
+    raise Http404(f"{kind!r} is not a format; use {', '.join(FORMATS)}")

@@ -31,7 +31,7 @@ KINDS = {
             ("low", "low: choose 0 <= LOW < HIGH <= 100,000"),
             ("schedule", "schedule: you have no schedule 'monday'"),
             ("vantages", "vantages: there is no vantage point 'vp-north'; see vantage list"),
-            ("k", "k: 1..4 asks for what is not between 1 and 3 regions"),
+            ("k", "k: 1..4 is not from 1 to 3, the number of regions"),
             ("", "unknown log: expected an agent's report, an HdrHistogram log or a CSV"),
         ),
     ),

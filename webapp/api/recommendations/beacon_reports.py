@@ -64,7 +64,7 @@ def receive(request: HttpRequest, key: str) -> HttpResponse:
         return _plain(404)
     origin = request.headers.get("Origin", "")
     if origin not in beacon.origins:
-        return problem(403, "refused", "the origin is none of the beacon's")
+        return problem(403, "refused", "the origin is not one of the beacon")
     answer = _receive(request, beacon)
     answer["Access-Control-Allow-Origin"] = origin
     answer["Vary"] = "Origin"

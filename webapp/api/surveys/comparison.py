@@ -94,7 +94,7 @@ def _span(found: comparison.Comparison, query: MovesQuery) -> tuple[int, int]:
     if not query.dimension:
         return 0, found.moves.n_rows
     if query.dimension not in comparison.DIMENSIONS:
-        raise Http404(f"{query.dimension!r} is none of {', '.join(comparison.DIMENSIONS)}")
+        raise Http404(f"{query.dimension!r} is not one of {', '.join(comparison.DIMENSIONS)}")
     if not (query.before or query.after):
         return found.span(query.dimension)
     flow = found.flow(query.dimension, query.before, query.after)

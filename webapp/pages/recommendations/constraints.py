@@ -103,7 +103,7 @@ def _number(query: QueryDict, name: str) -> float | int | None:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise BadInput(f"{text[:40]!r} is no number", field=name)
+        raise BadInput(f"{text[:40]!r} is not a number", field=name)
     return int(value) if value == int(value) else value
 
 

@@ -133,7 +133,7 @@ def read_question(request: HttpRequest) -> tuple[payoff.Question, dict[str, str]
         try:
             found[field] = _read_number(field, text)
         except ValueError:
-            errors[field] = f"{text[:20]!r} is no number"
+            errors[field] = f"{text[:20]!r} is not a number"
     question = payoff.Question()
     workload = {f: found.pop(f) for f in (*_WORKLOAD, "stall_share") if f in found}
     plain: dict[str, Any] = dict(found)

@@ -106,7 +106,7 @@ def _cell_text(row: dict[str, Any], column: str, whole: int | None) -> str:
     if isinstance(value, str):
         return value
     is_share = column.rpartition("_")[0].endswith("share")
-    # A row that one survey has not is no share of nothing.
+    # A row that one survey has not is not a share of nothing.
     return (
         formatting.share_of(value, whole)
         if is_share and value is not None

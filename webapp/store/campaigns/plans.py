@@ -131,7 +131,7 @@ def schedule_of(data: Mapping[str, Any]) -> Schedule:
     names = [a.name for a in found.activities]
     missing = [c for c in chosen if c not in names]
     if missing:
-        raise BadInput(f"{missing[0]!r} is none of {', '.join(names)}", field="activities")
+        raise BadInput(f"{missing[0]!r} is not one of {', '.join(names)}", field="activities")
     return replace(found, activities=tuple(a for a in found.activities if a.name in chosen))
 
 
@@ -198,7 +198,7 @@ def _target(row: Any, number: int) -> dict[str, Any]:
     host, port = _split(texts["host"], row.get("port"), number)
     family = _whole(row.get("family", 0), (0, 6), number)
     if family not in (0, 4, 6):
-        raise BadInput(f"family {family} is none of 0, 4 and 6", line=number)
+        raise BadInput(f"family {family} is not one of 0, 4 and 6", line=number)
     return {
         **texts,
         "host": host,
@@ -220,7 +220,7 @@ def _split(host: str, port: Any, number: int) -> tuple[str, int]:
     if host.count(":") == 1:
         raise BadInput(f"{host!r} holds a port, and another one is given", line=number)
     if not host or any(c.isspace() or not c.isprintable() for c in host):
-        raise BadInput(f"{host!r} is no host", line=number)
+        raise BadInput(f"{host!r} is not a host", line=number)
     return host, _whole(port or 0, (0, 65_535), number)
 
 
@@ -228,7 +228,7 @@ def _whole(value: Any, span: tuple[int, int], line: int) -> int:
     try:
         found = int(str(value).strip())
     except ValueError:
-        raise BadInput(f"{value!r} is no whole number", line=line) from None
+        raise BadInput(f"{value!r} is not a whole number", line=line) from None
     if not span[0] <= found <= span[1]:
         raise BadInput(f"{found} is not from {span[0]} to {span[1]}", line=line)
     return found
@@ -264,7 +264,7 @@ def _address_of(host: str) -> IPv4Address | IPv6Address | None:
     try:
         meant = IPv4Address(socket.inet_aton(plain))
     except OSError:
-        raise BadInput(f"{host!r} is no address and no name", field="targets") from None
+        raise BadInput(f"{host!r} is neither an address nor a name", field="targets") from None
     raise BadInput(f"{host!r} is an address: write it as {meant}", field="targets")
 
 
@@ -288,7 +288,7 @@ def _limits(data: Mapping[str, Any], *, operator: bool) -> dict[str, Any]:
         )
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not value >= 0:
-            raise BadInput(f"{value!r} is no limit", field=f"limits.{name}")
+            raise BadInput(f"{value!r} is not a limit", field=f"limits.{name}")
     allow = list(data.get("allow") or ())
     if allow and not operator:
         raise BadInput("only the operator opens networks that are closed by nature", field="allow")
@@ -309,7 +309,7 @@ def _networks(given: Sequence[Any], where: str) -> list[str]:
 
 def _seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**63:
-        raise BadInput(f"{value!r} is no seed; it is a whole number", field="seed")
+        raise BadInput(f"{value!r} is not a seed; it is a whole number", field="seed")
     return value
 
 

@@ -106,7 +106,7 @@ def check(given: Settings) -> None:
 
 def _check_target(region: str, url: str) -> None:
     if not 0 < len(region) <= MAX_REGION or not region.isprintable() or " " in region:
-        raise BadInput(f"{region[:60]!r} is no name of a region", field="targets")
+        raise BadInput(f"{region[:60]!r} is not a name of a region", field="targets")
     parts = _split_url(url)
     if parts is None or parts.username is not None or parts.fragment or len(url) > MAX_URL:
         raise BadInput(f"{url[:80]!r} is not an http or https URL", field="targets")

@@ -120,7 +120,7 @@ def _check_kinds(given: Sequence[str]) -> list[str]:
     unknown = [str(kind) for kind in given if kind not in kinds.KINDS]
     if unknown:
         raise BadInput(
-            f"{unknown[0][:80]!r} is none of {', '.join(sorted(kinds.KINDS))}", field="kinds"
+            f"{unknown[0][:80]!r} is not one of {', '.join(sorted(kinds.KINDS))}", field="kinds"
         )
     return sorted(set(given))
 

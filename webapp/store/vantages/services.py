@@ -58,7 +58,7 @@ def invite(
     """A new vantage point and its one-time token; raises ``BadInput`` for a name in use."""
     if not NAME.fullmatch(name):
         raise BadInput(
-            f"{name!r} is no name of a vantage point; use up to 24 of a-z, 0-9 and -", field="name"
+            f"{name!r} is not a name of a vantage point; use up to 24 of a-z, 0-9 and -", field="name"
         )
     if name in RESERVED:
         raise BadInput(f"{name!r} stands for something else in addresses", field="name")
@@ -78,7 +78,7 @@ def check_place(place: Mapping[str, Any]) -> dict[str, Any]:
     values = {key: place[key] for key in _PLACE if place.get(key) not in (None, "")}
     for field, (low, high) in _BOUNDS.items():
         if field in values and not low <= _number(values[field], field) <= high:
-            raise BadInput(f"{values[field]!r} is out of {low:g} to {high:g}", field=field)
+            raise BadInput(f"{values[field]!r} is not from {low:g} to {high:g}", field=field)
     for field, (pattern, hint) in _TEXTS.items():
         if field in values and not re.fullmatch(pattern, str(values[field])):
             raise BadInput(f"{values[field]!r} is no {hint}", field=field)

@@ -261,7 +261,7 @@ def _limit(text: str) -> tuple[str, float]:
     try:
         return name, float(value)
     except ValueError:
-        raise BadInput(f"{text!r} is no limit such as NAME=N", field="--limit") from None
+        raise BadInput(f"{text!r} is not a limit such as NAME=N", field="--limit") from None
 
 
 def _unfinished(asked: dict[str, Any]) -> Campaign | None:

@@ -115,5 +115,5 @@ def _table_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 def _count(text: str) -> int:
     if not text.isdigit() or not 0 < int(text) <= 100_000:
-        raise ArgumentTypeError(f"{text!r} is no number from 1 to 100,000")
+        raise ArgumentTypeError(f"{text!r} is not a number from 1 to 100,000")
     return int(text)
