@@ -74,7 +74,7 @@ def reader_of(provider: str) -> Reader:
     reader = _BY_PROVIDER.get(provider)
     if reader is None:
         raise BadInput(
-            f"{provider!r} is not a provider with range files; use one of {', '.join(_BY_PROVIDER)}",
+            f"{provider!r} has no range files; use one of {', '.join(_BY_PROVIDER)}",
             field="provider",
         )
     return reader

@@ -210,7 +210,9 @@ class WebClient:
             parts = urlsplit(url)
             host, port = parts.hostname or "", parts.port
         except ValueError as error:
-            raise Failed("REDIRECT", f"the redirect to {url!r} is not a URL", again=False) from error
+            raise Failed(
+                "REDIRECT", f"the redirect to {url!r} is not a URL", again=False
+            ) from error
         if parts.scheme not in ("http", "https") or not host or not _is_writable(url):
             raise Failed("REDIRECT", f"the redirect to {url[:200]!r} is not followed", again=False)
         if named and named.scheme == "https" and parts.scheme == "http":

@@ -49,7 +49,9 @@ def read_files(files: Sequence[Path], asked: Asked) -> tuple[str, Imported]:
     if not files:
         raise BadInput("name at least one file")
     if asked.unit not in UNITS:
-        raise BadInput(f"{asked.unit!r} is not a unit; there are {', '.join(UNITS)}", field="--unit")
+        raise BadInput(
+            f"{asked.unit!r} is not a unit; there are {', '.join(UNITS)}", field="--unit"
+        )
     forms = {asked.form or form_of(path) for path in files}
     if len(forms) > 1:
         raise BadInput(f"these are files of several forms: {', '.join(sorted(forms))}")

@@ -33,7 +33,8 @@ def check(wanted: Wanted) -> None:
     """Raises ``BadInput`` for what no network could have."""
     if wanted.network not in NETWORKS:
         raise BadInput(
-            f"{wanted.network!r} is not a public network; use {', '.join(NETWORKS)}", field="network"
+            f"{wanted.network!r} is not a public network; use {', '.join(NETWORKS)}",
+            field="network",
         )
     if wanted.country and not re.fullmatch("[A-Za-z]{2}", wanted.country):
         raise BadInput(f"{wanted.country!r} is not a country of two letters", field="country")

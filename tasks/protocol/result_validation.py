@@ -89,7 +89,7 @@ def _path(given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _reply(given: Any) -> dict[str, Any]:
     if not isinstance(given, Mapping) or given.get("kind") not in _KINDS:
-        raise BadInput("a reply is none", field="replies")
+        raise BadInput("a reply is not an object of a known kind", field="replies")
     rtt = given.get("rtt_ms")
     return {
         "ttl": _whole(given.get("ttl"), 255, "ttl"),

@@ -43,7 +43,8 @@ def check_vantages(names: list[str]) -> list[str]:
     for name in names:
         if not batches.is_vantage(name):
             raise BadInput(
-                f"{name!r} is not a name of a vantage; use up to 24 of a-z, 0-9 and -", field="vantage"
+                f"{name!r} is not a name of a vantage; use up to 24 of a-z, 0-9 and -",
+                field="vantage",
             )
         points.check_usable(name)
     return list(dict.fromkeys(names))

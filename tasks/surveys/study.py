@@ -58,7 +58,9 @@ def _number(row: Row, name: str) -> float:
     try:
         value = float(row.need(name))
     except ValueError as error:
-        raise BadInput(f"{row.fields[name]!r} is not a number", line=row.line, field=name) from error
+        raise BadInput(
+            f"{row.fields[name]!r} is not a number", line=row.line, field=name
+        ) from error
     if not 0 <= value < float("inf"):
         raise BadInput(f"{name} must not be negative or infinite", line=row.line)
     return value

@@ -317,7 +317,7 @@ def _is_result(found: object) -> bool:
 
 
 def _clean(data: bytes) -> bytes | None:
-    """A record with the fields that are what they should be; ``None`` for what is not a JSON object.
+    """Return a record with the fields that are valid; ``None`` for what is not a JSON object.
 
     A field of another type than it should have is lost, and the rest of the record stays.
     """

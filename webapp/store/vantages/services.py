@@ -58,7 +58,8 @@ def invite(
     """A new vantage point and its one-time token; raises ``BadInput`` for a name in use."""
     if not NAME.fullmatch(name):
         raise BadInput(
-            f"{name!r} is not a name of a vantage point; use up to 24 of a-z, 0-9 and -", field="name"
+            f"{name!r} is not a name of a vantage point; use up to 24 of a-z, 0-9 and -",
+            field="name",
         )
     if name in RESERVED:
         raise BadInput(f"{name!r} stands for something else in addresses", field="name")
