@@ -197,7 +197,7 @@ def _address(row: Row, name: str) -> str:
     try:
         return str(ipaddress.ip_address(text))
     except ValueError as error:
-        raise BadInput(f"{text!r} is no {name}", line=row.line) from error
+        raise BadInput(f"{text!r} is not an {name}", line=row.line) from error
 
 
 def _rtt_ms(row: Row) -> float | None:

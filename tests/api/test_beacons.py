@@ -144,7 +144,7 @@ def test_reports_are_bounded_by_origin_day_and_address(anna):
     [
         ({"targets": {"r": "ftp://a.example/"}}, "not an http or https URL"),
         ({"targets": {"r": "https://me:secret@a.example/"}}, "not an http or https URL"),
-        ({"targets": {"a b": URL}}, "no name of a region"),
+        ({"targets": {"a b": URL}}, "not a name of a region"),
         ({"targets": {}}, "1 to 40 targets"),
         ({"origins": ["https://a.example/path"]}, "not an origin"),
         ({"origins": ["*"]}, "not an origin"),

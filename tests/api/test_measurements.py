@@ -44,7 +44,7 @@ def post(client, path, body=None, **headers):
         ("0x7f.1", "write it as 127.0.0.1"),
         ("134744072", "write it as 8.8.8.8"),
         ("１２７.1", "write it as 127.0.0.1"),
-        ("1.2.3.4.5", "no address and no name"),
+        ("1.2.3.4.5", "neither an address nor a name"),
         ("localhost", "not a public address"),
         ("a.LOCALHOST.", "not a public address"),
         ("192.168.1.1:22", "holds a port"),

@@ -172,7 +172,7 @@ def spoil(change):
 
 
 HOSTILE = {
-    "no JSON": (b"{", {}, 422, "no JSON"),
+    "no JSON": (b"{", {}, 422, "not a JSON document"),
     "wrong schema": (spoil(lambda d: d.update(schema="x/9")), {}, 422, "schema"),
     "unknown field": (spoil(lambda d: d.update(pool="other")), {}, 422, "pool"),
     "negative count": (spoil(lambda d: d["cpus"][0].update(wakeups=-1)), {}, 422, "wakeups"),

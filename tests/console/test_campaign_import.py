@@ -135,7 +135,7 @@ def test_each_form_is_known_by_its_contents(capsys, tmp_path, text, options, for
 def test_what_cannot_be_imported_is_one_line_and_leaves_nothing(capsys, tmp_path):
     path, other = tmp_path / "x.txt", tmp_path / "y.txt"
     for text, message in (
-        ("", "holds no|nothing that was measured|no matrix"),
+        ("", "holds no|nothing that was measured|not a matrix"),
         ("hello, world\n", "of no form that is known"),
         ('{"hello": "world"}', "of no form that is known"),
         (

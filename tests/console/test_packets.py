@@ -130,7 +130,7 @@ def test_bad_input_is_one_line_and_changes_nothing(data, logs, tmp_path):
         ([noise], "no row of a Zeek log"),
         ([tmp_path / "none.log"], "no such file"),
         ([logs[0], logs[0]], "given twice"),
-        ([*logs, "--key-file", beside], "keep the key away"),
+        ([*logs, "--key-file", beside], "keep it elsewhere"),
         ([*logs, "--client-network", "10.0.0.1/8"], "is not a network"),
     ):
         found = run(data, "packets", "import", *arguments, "--name", "kept")

@@ -141,7 +141,7 @@ def test_customers_that_are_brought_count(desk, tiny):
     [
         ("zones", "address,region,zone\nnowhere,us-east-1,a\n", "'nowhere' is not an address"),
         ("zones", "address,zone\n192.0.2.1,a\n", "region is missing"),
-        ("customers", "domain,country\na.test,USA\n", "no country code of two letters"),
+        ("customers", "domain,country\na.test,USA\n", "not a country code of two letters"),
         ("customers", "domain,country,weight\na.test,US,-1\n", "must not be negative"),
     ],
 )

@@ -181,7 +181,7 @@ class Json:
             try:
                 value = json.loads(raw)
             except (ValueError, RecursionError):
-                yield Found(number, raw[:100].decode("utf-8", "replace"), "is no JSON")
+                yield Found(number, raw[:100].decode("utf-8", "replace"), "is not JSON")
                 continue
             yield from self._entries(number, value)
 

@@ -213,7 +213,7 @@ def parse_manifest(data: bytes) -> Manifest:
     except ValidationError as error:
         raise BadInput(describe(error), field=MANIFEST) from error
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"is no JSON document: {error}", field=MANIFEST) from error
+        raise BadInput(f"is not a JSON document: {error}", field=MANIFEST) from error
     if found.to_bytes() != data:
         raise BadInput("is not written as a package's manifest is", field=MANIFEST)
     return found

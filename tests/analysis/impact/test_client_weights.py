@@ -41,7 +41,7 @@ def test_countries_and_weights_are_read_in_the_usual_forms(text, found):
         (b"AS64500 3", "needs its country"),
         (b"DE/AS99999999999 3", "is not an AS number"),
         (b"DE/ 3", "neither a city nor a network"),
-        (b"XX 3", "no country that is known"),
+        (b"XX 3", "not a known country"),
         (b"DE 1\nDE 2", "is listed twice"),
         (b"DE 0", "above 0"),
         (b"DE " + b"9" * 400, "too large"),

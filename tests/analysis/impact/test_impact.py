@@ -227,7 +227,7 @@ def test_isps_come_as_csv_or_as_a_document():
     ("reader", "text", "message"),
     [
         (read_regions, b"region,zones\na,0\n", "line 2: regions: zones '0' is not between"),
-        (read_regions, b"region,zones\na,1.5\n", "no whole number"),
+        (read_regions, b"region,zones\na,1.5\n", "not a whole number"),
         (read_regions, b"region,size\na,1\n", "unknown column 'size'"),
         (read_regions, b"region,price\na,1\na,2\n", "line 3: regions: 'a' is listed twice"),
         (read_regions, b"region,price\na\n", "line 2"),

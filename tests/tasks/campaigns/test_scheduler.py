@@ -432,7 +432,7 @@ def test_what_cannot_measure_is_refused_before_it_starts():
         ({"targets": [{"host": "a", "colour": "red"}]}, "no field 'colour'"),
         ({"targets": [{"host": "a"}, {"host": "a"}]}, "two targets have the same"),
         ({"limits": {"bytes_per_target_and_day": 5}}, "more than the 5"),
-        ({"preset": "none", "schedule": None}, "is no preset"),
+        ({"preset": "none", "schedule": None}, "is not a preset"),
     ):
         with pytest.raises(BadInput, match=message):
             commands.start({**asked, **change})

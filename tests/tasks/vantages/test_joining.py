@@ -234,7 +234,7 @@ def test_a_clock_that_is_an_hour_off_is_told_and_loses_no_work(site):
     ("arguments", "code", "said"),
     [
         ([], 2, "no identity"),
-        (["ftp://x", "t"], 2, "no address"),
+        (["ftp://x", "t"], 2, "not an address"),
         (["http://192.0.2.1", "t"], 2, "unencrypted"),
         (["http://127.0.0.1:1", "t"], 1, "does not answer"),
     ],
