@@ -117,6 +117,15 @@ SCENARIOS: dict[str, list[World]] = {
     "modern, 18 calibrating instances": [
         World(**{**_MODERN, "calibrations": 18}, sampled_prefixes=0.05, accounts=(18,))
     ],
+    "probes of 3 accounts, no own instances": [
+        World(accounts=(0, 0, 0), probe_accounts=3, targets=1000)
+    ],
+    "modern, probes of 3 accounts, no own instances": [
+        World(**{**_MODERN, "calibrations": 0}, accounts=(0, 0, 0), probe_accounts=3, targets=1000)
+    ],
+    "5 zones of which accounts have probes in 4, no own instances": [
+        World(zones=5, probed_zones=4, accounts=(0,) * 4, probe_accounts=4, targets=1000)
+    ],
     "5 % wrong labels": [World(wrong_labels=0.05)],
     "20 % wrong labels": [World(wrong_labels=0.2)],
     "30 % shared /16": [World(shared_prefixes=0.3)],

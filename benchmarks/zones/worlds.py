@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +36,7 @@ class World:
     pings: int = 10
     unresponsive: float = 0.15
     probed_zones: int = 0  # all of them
+    probe_accounts: int = 1  # the first so many accounts have probes, named by their own labels
     calibrations: int = 0  # own instances that are probed, too
     slow_hosts: float = 0.0  # so many answer up to 2 ms late, to every probe
     buildings: int = 1  # of a zone, each with distances of its own
@@ -140,15 +142,16 @@ class _Generator:
         return made
 
     def _round_trips(self, target: str, zone: int) -> list[RoundTrip]:
-        """The first account's probes: every ping, or one without reply per zone."""
+        """Probes of the first accounts: every ping, or one without reply per zone."""
         world = self.world
         silent = self.rng.random() < world.unresponsive
         host = self.rng.normal(0.0, world.jitter)
         late = self.rng.uniform(0.0, 2.0) if self.rng.random() < world.slow_hosts else 0.0
         building = self.rng.integers(world.buildings)
         made = []
-        for probe in range(world.probed_zones or world.zones):
-            row = (world.region, target, "account-0", self.labels[0, probe])
+        probes = range(world.probed_zones or world.zones)
+        for account, probe in product(range(world.probe_accounts), probes):
+            row = (world.region, target, f"account-{account}", self.labels[account, probe])
             if silent:
                 made.append(RoundTrip(*row, None))
                 continue

@@ -23,6 +23,7 @@ from cartography.zones.observations import (
     ZoneId,
 )
 from cartography.zones.proximity import AddressMap, Labels, locate, map_addresses
+from cartography.zones.round_trip_alignment import align_by_round_trips
 from cartography.zones.self_calibration import estimate_members
 from cartography.zones.verdicts import (
     LatencyFinding,
@@ -76,6 +77,9 @@ def _by_region(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
 
 def _infer_region(given: Observations, region: str, rules: Rules) -> RegionResult:
     alignments = merge_labels(given.samples, given.zone_ids, rules)
+    alignments += align_by_round_trips(
+        given.round_trips, _known_labels(given, alignments), region
+    )
     labels = _labels_of(given, alignments)
     known = map_addresses(given.samples, labels, rules)
     near = locate(given.targets, known, rules)
@@ -102,8 +106,7 @@ def _classify(trips: RoundTrips, rules: Rules) -> tuple[tuple[LatencyFinding, ..
 
 def _labels_of(given: Observations, alignments: Sequence[Alignment]) -> Labels:
     """Common zone of every (account, label), probes' included."""
-    labels = {(z.account, z.label): z.zone_id for z in given.zone_ids}
-    labels |= {(a.account, b): zone for a in alignments for b, zone in a.zones.items()}
+    labels = _known_labels(given, alignments)
     zones = set(labels.values())
     probes = {(t.account, t.label) for t in given.round_trips} - set(labels)
     alone = len({account for account, _ in probes}) == 1
@@ -114,6 +117,12 @@ def _labels_of(given: Observations, alignments: Sequence[Alignment]) -> Labels:
             # Without own instances elsewhere, the probes' own labels are all the names there are.
             labels[account, label] = label if alone else f"{account}:{label}"
     return labels
+
+
+def _known_labels(given: Observations, alignments: Sequence[Alignment]) -> Labels:
+    """Common zone of every label with an AZ ID or in an alignment."""
+    labels = {(z.account, z.label): z.zone_id for z in given.zone_ids}
+    return labels | {(a.account, b): zone for a in alignments for b, zone in a.zones.items()}
 
 
 def _combine(target: Target, near: ProximityFinding, far: LatencyFinding) -> Verdict:
