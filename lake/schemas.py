@@ -118,6 +118,9 @@ SCHEMAS: dict[str, pa.Schema] = {
             ("method", pa.string()),
             ("confidence", pa.float64()),
             ("reason", pa.string()),
+            # Votes, round trips and margins as JSON, and when the newest of them was observed.
+            ("evidence", pa.string()),
+            ("observed_at", pa.timestamp("us", tz="UTC")),
         ]
     ),
     # One row per domain and country of its customers, with the country's weight: brought too.

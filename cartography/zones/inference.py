@@ -77,9 +77,7 @@ def _by_region(rows: Iterable[_Row]) -> dict[str, list[_Row]]:
 
 def _infer_region(given: Observations, region: str, rules: Rules) -> RegionResult:
     alignments = merge_labels(given.samples, given.zone_ids, rules)
-    alignments += align_by_round_trips(
-        given.round_trips, _known_labels(given, alignments), region
-    )
+    alignments += align_by_round_trips(given.round_trips, _known_labels(given, alignments), region)
     labels = _labels_of(given, alignments)
     known = map_addresses(given.samples, labels, rules)
     near = locate(given.targets, known, rules)
@@ -106,7 +104,7 @@ def _classify(trips: RoundTrips, rules: Rules) -> tuple[tuple[LatencyFinding, ..
 
 def _labels_of(given: Observations, alignments: Sequence[Alignment]) -> Labels:
     """Common zone of every (account, label), probes' included."""
-    labels = _known_labels(given, alignments)
+    labels = dict(_known_labels(given, alignments))
     zones = set(labels.values())
     probes = {(t.account, t.label) for t in given.round_trips} - set(labels)
     alone = len({account for account, _ in probes}) == 1

@@ -43,7 +43,8 @@ def align_by_round_trips(
         if not labels or not account:
             continue
         if not zones:
-            mapped, margins = {b: b for b in labels}, {}
+            mapped = {b: b for b in labels}
+            margins: dict[str, float] = {}
             basis = "reference"
         else:
             mapped, margins = _map(account, labels, vectors, zones, limit)
@@ -139,6 +140,6 @@ def _margin(differences: np.ndarray, chosen: int, limit: float) -> float:
 
 
 def _nearest(differences: np.ndarray) -> float:
-    """Smallest difference; 0 where nothing can be compared, so that no zone is claimed to be new."""
+    """Smallest difference; 0 where nothing can be compared, so that no zone is called new."""
     known = differences[np.isfinite(differences)]
     return float(known.min()) if len(known) else 0.0

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from probes.kinds import traceroute
 from probes.networks import globalping, ripe_atlas
+from probes.registry import PROBES
 from probes.schedule.cost import cost_of
 from probes.schedule.plan import Plan
 from probes.schedule.schedule import Activity
@@ -18,6 +20,10 @@ CAMPAIGN_LIMITS = tuple(_OF_CAMPAIGN)
 _NETWORKS = {
     "atlas": ("RIPE Atlas", ripe_atlas.TYPES),
     "globalping": ("Globalping", globalping.TYPES),
+    "synthetic": (
+        "A synthetic vantage point",
+        frozenset(p.NAME for p in PROBES) - {traceroute.NAME},
+    ),
 }
 
 
@@ -46,7 +52,7 @@ def broken_limits(
 
 
 def unsupported_probes(plan: Plan, sources: Mapping[str, str]) -> list[str]:
-    """One sentence per activity that a public network of the plan has not."""
+    """One sentence per activity that a source of vantage points of the plan has not."""
     used = {sources.get(name) for name in plan.vantages}
     return [
         f"{name} has no {activity.probe}, which {activity.name} takes; it has {', '.join(known)}: "

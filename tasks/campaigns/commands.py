@@ -7,11 +7,12 @@ import csv
 import io
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
+from cartography.ranges.regions import all_regions
 from core.clock import FakeClock, SystemClock
 from core.errors import BadInput, Conflict, Unavailable
 from probes.schedule.rehearsal import rehearse
@@ -34,6 +35,8 @@ from webapp.store.vantages import services as vantage_services
 
 # Campaigns of one account that wait or run at once.
 MOST_OPEN = 5
+# Targets of a campaign of synthetic vantage points that the form proposes.
+TRIAL_TARGETS = 8
 # Limits of an account per target, regardless of the target's owner; operators set other limits.
 MOST_OF_ACCOUNTS = {
     "bytes_per_target_and_day": 50_000_000_000,
@@ -76,9 +79,25 @@ def unfinished_here(name: str) -> Campaign | None:
 def working_vantages(user: Any = OPERATOR) -> list[str]:
     """Names of all vantage points that take work."""
     rows = vantage_services.points(user).filter(state=vantage_services.State.JOINED)
-    return list(
-        rows.exclude(source=vantage_services.Source.SYNTHETIC).values_list("name", flat=True)
-    )
+    return list(rows.values_list("name", flat=True))
+
+
+def default_vantages(user: Any = OPERATOR) -> list[str]:
+    """Names of those that take work where none is named: synthetic ones are no default."""
+    rows = vantage_services.points(user).filter(state=vantage_services.State.JOINED)
+    rows = rows.exclude(source=vantage_services.Source.SYNTHETIC)
+    return list(rows.values_list("name", flat=True))
+
+
+def trial_targets_csv() -> str:
+    """One target in each region of EC2, for synthetic vantage points; no such host exists."""
+    # Regions for governments are closed to most readers.
+    codes = [region.code for region in all_regions("aws") if "-gov-" not in region.code]
+    rows = [
+        {"host": f"{code}.synthetic.invalid", "provider": "aws", "region": code}
+        for code in codes[:: max(1, len(codes) // TRIAL_TARGETS)][:TRIAL_TARGETS]
+    ]
+    return _csv_of(rows, ("host", "provider", "region"))
 
 
 def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) -> Definition:
@@ -172,10 +191,14 @@ def schedule_again(campaign: Campaign, changed: Mapping[str, Any]) -> dict[str, 
 
 def targets_csv(campaign: Campaign) -> str:
     """The targets of a campaign as a CSV that may be changed."""
+    return _csv_of(campaign.targets, TARGET_FIELDS)
+
+
+def _csv_of(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> str:
     out = io.StringIO()
-    writer = csv.DictWriter(out, TARGET_FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(campaign.targets)
+    writer.writerows(rows)
     return out.getvalue()
 
 

@@ -23,8 +23,9 @@ from webapp.store.models import Campaign, CampaignUnit
 from webapp.store.object_storage import files
 
 log = logging.getLogger(__name__)
-# A running campaign is reported this often, and once it takes long, less often.
-REPORT_EVERY_S = 60.0
+# A running campaign is reported this often; a young one more often, so that its map shows the first
+# results as they come.
+REPORT_EVERY_S, FIRST_REPORT_S = 60.0, 10.0
 # So many parts of single units are put together.
 LOOSE_PARTS = 400
 KINDS = ("samples", "paths")
@@ -43,10 +44,16 @@ def wants_report(campaign: Campaign, now: datetime) -> bool:
     if campaign.state not in (Campaign.State.RUNNING, Campaign.State.PAUSED):
         return False
     last = campaign.reported_at or campaign.started_at
-    if last is None or now - last < timedelta(seconds=REPORT_EVERY_S):
+    if last is None or now - last < _pause_between_reports(campaign, now):
         return False
     ended = campaign.units.filter(state=CampaignUnit.State.DONE, finished_at__gt=last)
     return ended.exists()
+
+
+def _pause_between_reports(campaign: Campaign, now: datetime) -> timedelta:
+    """A tenth of the age of the campaign, within its bounds."""
+    age_s = (now - campaign.started_at).total_seconds() if campaign.started_at else 0.0
+    return timedelta(seconds=min(max(FIRST_REPORT_S, age_s / 10), REPORT_EVERY_S))
 
 
 def claim_report(campaign: Campaign, now: datetime) -> bool:

@@ -46,15 +46,18 @@ def build_demo(rounds: int = samples.ROUNDS) -> Campaign | None:
         seed=samples.SEED,
         synthetic=True,
         label=samples.DESCRIPTION,
+        # The scheduler sends no unit of it while it is made.
+        in_process=True,
         started_at=begun,
     )
-    _store_vantages()
+    store_vantages()
     _store_parts(made, world, rounds)
     addresses = Addresses(routes.find_origins, routes.find_clouds)
     conclusion.report(made, conclusion.OwnerLookup(addresses, routes.isp_names()))
     made.state, made.finished_at = Campaign.State.FINISHED, ended
     made.summary = progress.summary(made)
-    made.save(update_fields=["state", "finished_at", "summary"])
+    made.in_process = False
+    made.save(update_fields=["state", "finished_at", "summary", "in_process"])
     return made
 
 
@@ -79,7 +82,8 @@ def _target(region: Any, zone: str) -> dict[str, Any]:
     return {"name": name, "host": host, "provider": "aws", "region": region.name, "zone": name}
 
 
-def _store_vantages() -> None:
+def store_vantages() -> None:
+    """Store the synthetic cities as vantage points, those that are new."""
     rows = [
         VantagePoint(
             name=c.name,

@@ -15,7 +15,7 @@ from django.conf import settings
 from core.errors import NephoscopeError
 from core.files import replace_file
 from tasks.campaigns import best_sets
-from tasks.demo import answers, campaign, pool, surveys, traffic
+from tasks.demo import answers, campaign, pool, surveys, traffic, zones
 from tasks.simulations.celery_tasks import start_published
 from tasks.surveys import worlds
 from tasks.surveys.worlds import WorldOptions
@@ -47,6 +47,10 @@ class _Demo:
     def measure(self) -> str:
         made = campaign.build_demo()
         return f"{made.name}: a synthetic measurement" if made else ""
+
+    def place_in_zones(self) -> str:
+        n = zones.store_vantages(self._world)
+        return f"{n} synthetic vantage points in zones of {zones.REGION}"
 
     def solve(self) -> str:
         best_sets.build(Campaign.objects.get(slug=campaign.SLUG), "latency")
@@ -87,6 +91,7 @@ def list_parts(options: WorldOptions) -> list[Part]:
     return [
         Part("earlier-survey", demo.observe_earlier),
         Part("campaign", demo.measure),
+        Part("zone-vantages", demo.place_in_zones),
         Part("best-sets", demo.solve),
         Part("recommendation-clients", answers.recommend_for_clients),
         Part("survey", demo.start_survey),

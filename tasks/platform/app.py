@@ -63,11 +63,13 @@ app.conf.update(
         "tasks.campaigns.best_sets",
         "tasks.screening.celery_tasks",
         "tasks.campaigns.scheduler",
+        "tasks.campaigns.synthetic",
         "tasks.networks.celery_tasks",
         "tasks.networks.search",
         "tasks.audits.celery_tasks",
         "tasks.schedules.celery_tasks",
         "tasks.simulations.celery_tasks",
+        "tasks.zones.celery_tasks",
         "tasks.platform.task_metrics",
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
@@ -96,6 +98,7 @@ app.conf.update(
         "resume recommendations of silent workers": _periodic("tasks.advising.sweep", 20.0),
         "resume audits of silent workers": _periodic("tasks.audits.sweep", 5.0),
         "resume simulations of silent workers": _periodic("tasks.simulations.sweep", 10.0),
+        "infer zones from new observations": _periodic("tasks.zones.sweep", 60.0),
         "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
         "start what is due by a schedule": _periodic("tasks.schedules.tick", 60.0),
         "send alerts that are due": _periodic("tasks.schedules.deliver_due", 10.0),

@@ -43,7 +43,9 @@ def build_model(seed: int = SEED) -> CampaignModel:
     chance = np.random.default_rng(seed)
     targets = tuple((region, zone) for region in REGIONS for zone in region.zones)
     region_of = [REGIONS.index(region) for region, _ in targets]
-    apart = np.array([[_kilometres(c, r) for r in REGIONS] for c in CITIES])
+    apart = np.array(
+        [[great_circle_km((c.lat, c.lon), (r.lat, r.lon)) for r in REGIONS] for c in CITIES]
+    )
     stretch = 1.25 + chance.gamma(2.2, 0.22, apart.shape)
     # Few cables lead to Ireland, so paths there exceed the great-circle distance by more.
     stretch[:, [r.name for r in REGIONS].index("eu-west-1")] *= 1.3
@@ -59,8 +61,9 @@ def build_model(seed: int = SEED) -> CampaignModel:
     return CampaignModel(targets, base, rate, swing, loss)
 
 
-def _kilometres(city: City, region: Region) -> float:
-    a, b, c, d = np.radians([city.lat, city.lon, region.lat, region.lon])
+def great_circle_km(first: tuple[float, float], second: tuple[float, float]) -> float:
+    """Distance of two points in km, each given as latitude and longitude in degrees."""
+    a, b, c, d = np.radians([*first, *second])
     half = np.sin((c - a) / 2) ** 2 + np.cos(a) * np.cos(c) * np.sin((d - b) / 2) ** 2
     return float(12_742 * np.arcsin(np.sqrt(half)))
 

@@ -26,6 +26,7 @@ PAGES = (
     "/s/{atlas}/reports/top-domains/",
     "/s/{atlas}/domains/",
     "/s/{atlas}/reports/zones/",
+    "/s/{atlas}/zones/",
     "/s/{atlas}/reports/customers/",
     "/s/{atlas}/reports/outages/",
     "/s/{atlas}/reports/dangling/",

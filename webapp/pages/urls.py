@@ -14,6 +14,7 @@ from webapp.pages.surveys import (
     survey_map,
     traffic,
     views,
+    zones,
 )
 
 urlpatterns = [
@@ -28,6 +29,7 @@ urlpatterns = [
     path("s/<slug:slug>/badge.svg", badges.survey_badge, name="survey-badge"),
     path("s/<slug:slug>/reports/<slug:page>/", reports.report, name="report"),
     path("s/<slug:slug>/reports/<slug:page>/embed/", reports.embed, name="report-embed"),
+    path("s/<slug:slug>/zones/", zones.zones, name="survey-zones"),
     path("s/<slug:slug>/outages/", outages.outages, name="outages"),
     path("s/<slug:slug>/domains/", domains.domains, name="domains"),
     path("s/<slug:slug>/domains/<str:domain>/", domains.domain, name="domain"),

@@ -423,7 +423,7 @@ def test_what_cannot_measure_is_refused_before_it_starts():
     for change, message in (
         ({"vantages": ["nobody"]}, "there is no vantage point 'nobody'"),
         ({"vantages": ["old"]}, "old is revoked"),
-        ({"vantages": ["model"]}, "model is synthetic"),
+        ({"vantages": ["v0", "model"]}, "model is synthetic"),
         ({"vantages": ["slow"]}, "slow allows 1,000 bytes a day"),
         ({"vantages": []}, "name one vantage point"),
         ({"targets": []}, "name one target"),

@@ -53,6 +53,8 @@ def campaign(request: HttpRequest, slug: str) -> HttpResponse:
         "findings": _findings(frame.row, stored),
         "coverage": _coverage(frame.row),
         "map": drawn,
+        # The measurement of a new installation was generated as a whole, without a plan.
+        "has_plan": bool(frame.row.predicted) or not frame.row.synthetic,
     }
     context = frame.context(request, **more)
     return render(request, "campaigns/campaign.html", context, status=200 if stored else 202)

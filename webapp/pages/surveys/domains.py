@@ -10,7 +10,7 @@ from webapp.pages.surveys import diagrams
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES
-from webapp.store.surveys import evidence, selectors
+from webapp.store.surveys import evidence, label_evidence, selectors
 
 MAX_PAGE = 100_000
 
@@ -128,6 +128,7 @@ def name(request: HttpRequest, slug: str, name: str) -> HttpResponse:
         "takeovers": [f for f in lost if f["label"] == evidence.CLAIMABLE],
         "chain": _chain(found["lookups"]),
         "providers": sorted({p["provider"] for p in found["placements"] if p["provider"]}),
+        "zones": label_evidence.zones_of(slug, (p["address"] for p in found["placements"])),
     }
     return render(request, "surveys/domains/name.html", context)
 

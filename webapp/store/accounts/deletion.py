@@ -21,6 +21,7 @@ from webapp.store.recommendations import services as recommendation_services
 from webapp.store.screening import body_files
 from webapp.store.surveys import batches, derived, services, snapshots
 from webapp.store.surveys.uploads import list_path
+from webapp.store.zones import services as zone_services
 
 
 def remove_account(user: Any) -> None:
@@ -79,6 +80,7 @@ def remove_survey(survey: Survey) -> None:
     for folder in _folders(slug):
         shutil.rmtree(folder, ignore_errors=True)
         files.unregister(folder)
+    zone_services.remove_files(slug)
     with suppress(OSError):  # something else stands there still
         (Path(settings.LAKE_DIR) / slug).rmdir()
     for path in (list_path(slug), batches.names_path(slug)):

@@ -25,7 +25,7 @@ from probes.schedule.limits import CAMPAIGN_LIMITS, broken_limits, unsupported_p
 from probes.schedule.plan import Plan
 from probes.schedule.presets import preset_data, preset_names
 from probes.schedule.schedule import Schedule, read_schedule
-from webapp.store.models import Campaign
+from webapp.store.models import Campaign, VantagePoint
 
 # Limits of units (one row each), targets and vantage points.
 MAX_UNITS, MAX_TARGETS, MAX_VANTAGES = 250_000, 10_000, 20_000
@@ -70,6 +70,8 @@ class Definition:
     limits: dict[str, Any]
     predicted: dict[str, Any]
     refusals: list[str] = field(default_factory=list)
+    # Whether its vantage points are synthetic, so that a model makes its values.
+    is_synthetic: bool = False
 
     @property
     def schedule(self) -> Schedule:
@@ -96,7 +98,9 @@ def build_definition(
     if strange:
         raise BadInput(f"{strange[0]!r} is not known; there are {', '.join(sorted(_KNOWN))}")
     limits = _limits(data, operator=operator)
-    targets = read_targets(data.get("targets") or (), limits)
+    known = ends or VantageProfiles()
+    is_synthetic = _is_synthetic(known)
+    targets = read_targets(data.get("targets") or (), limits, is_probed=not is_synthetic)
     vantages = _vantages(data.get("vantages") or ())
     schedule = schedule_of(data)
     plan = Plan.of(schedule, vantages, len(targets), _seed(data.get("seed", 0)))
@@ -106,14 +110,32 @@ def build_definition(
             "fewer rounds or vantage points",
             field="rounds",
         )
-    known = ends or VantageProfiles()
     predicted = predict(plan, known.sources)
     refusals = unsupported_probes(plan, known.sources)
     refusals += broken_limits(plan, predicted, limits, known.limits)
     name = str(data.get("name") or _title(data, plan))[:200]
     return Definition(
-        name, str(data.get("preset") or ""), plan, targets, limits, predicted, refusals
+        name,
+        str(data.get("preset") or ""),
+        plan,
+        targets,
+        limits,
+        predicted,
+        refusals,
+        is_synthetic,
     )
+
+
+def _is_synthetic(ends: VantageProfiles) -> bool:
+    """Whether all vantage points are synthetic; raises ``BadInput`` if only some are."""
+    made_up = [n for n, source in ends.sources.items() if source == VantagePoint.Source.SYNTHETIC]
+    if made_up and len(made_up) < len(ends.sources):
+        raise BadInput(
+            f"{made_up[0]} is synthetic: a campaign of others measures, one of synthetic vantage "
+            "points does not; choose one kind",
+            field="vantages",
+        )
+    return bool(made_up)
 
 
 def schedule_of(data: Mapping[str, Any]) -> Schedule:
@@ -157,11 +179,15 @@ def _plan(pk: int, schedule: str, vantages: tuple[str, ...], targets: int, seed:
 
 
 def read_targets(
-    given: str | Sequence[Mapping[str, Any]], limits: Mapping[str, Any]
+    given: str | Sequence[Mapping[str, Any]],
+    limits: Mapping[str, Any],
+    *,
+    is_probed: bool = True,
 ) -> list[dict[str, Any]]:
     """Parse targets from a list or CSV text; raise ``BadInput`` that names the line.
 
-    Forbidden addresses are refused here; names are checked when they are resolved.
+    Forbidden addresses are refused here, unless nothing is sent to them; names are checked when
+    they are resolved.
     """
     rows = target_rows(given) if isinstance(given, str) else list(given)
     if not rows:
@@ -172,7 +198,7 @@ def read_targets(
     for what, key in (("name", lambda t: t["name"]), ("address", lambda t: (t["host"], t["port"]))):
         if len({key(t) for t in found}) < len(found):
             raise BadInput(f"two targets have the same {what}", field="targets")
-    for target in found:
+    for target in found if is_probed else ():
         _refuse_forbidden(target, limits)
     return found
 

@@ -27,6 +27,7 @@ from webapp.store.models.simulations import Simulation
 from webapp.store.models.stored_files import StoredFile
 from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
 from webapp.store.models.vantages import JoinToken, VantagePoint
+from webapp.store.models.zones import ZoneInference, ZoneSource
 
 __all__ = [
     "AccountEvent",
@@ -66,4 +67,6 @@ __all__ = [
     "StoredFile",
     "Survey",
     "VantagePoint",
+    "ZoneInference",
+    "ZoneSource",
 ]

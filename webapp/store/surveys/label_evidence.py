@@ -1,5 +1,6 @@
 """Behind a label: the observations, matches and rules that gave it, or who has it."""
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -84,7 +85,19 @@ def zones_of(slug: str, addresses: Iterable[str], zone: str = "") -> list[Row]:
     rows: list[Row] = []
     for path in parts_of(Path(settings.LAKE_DIR), slug, "zones"):
         rows += pq.read_table(path, filters=[("address", "in", wanted)]).to_pylist()
-    return [r for r in rows if not zone or zone in (r["zone"], f"{r['region']} {r['zone']}")]
+    kept = [r for r in rows if not zone or zone in (r["zone"], f"{r['region']} {r['zone']}")]
+    return [{**r, "found": _zone_evidence(r.get("evidence"))} for r in kept]
+
+
+def _zone_evidence(text: str | None) -> Row:
+    """Votes, round trips and margin of an inferred zone; empty for one that was brought."""
+    if not text:
+        return {}
+    found = json.loads(text)
+    near, far = found["proximity"], found["latency"]
+    votes = sorted(near["votes"].items(), key=lambda vote: (-vote[1], vote[0]))
+    rtts = sorted(far["rtt_ms"].items(), key=lambda rtt: (rtt[1] is None, rtt[1]))
+    return {**found, "votes": votes, "prefix": near["prefix"], "rtts": rtts}
 
 
 def domains_with(slug: str, kind: str, provider: str, value: str) -> Row | None:

@@ -1,5 +1,6 @@
 """Vantage points as pages, API and commands show them: to everybody, and to operators."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -70,7 +71,7 @@ def document(point: VantagePoint, *, operator: bool = False) -> dict[str, Any]:
         "lon": point.lon,
         "provider": point.provider,
         "asn": point.asn,
-        "cloud": "/".join(filter(None, ((point.detail or {}).get("cloud") or {}).values())),
+        "cloud": _cloud(point, ("provider", "region", "zone")),
         "limits": point.limits,
         "version": point.version,
         "clock_offset_ms": point.clock_offset_ms,
@@ -82,8 +83,14 @@ def document(point: VantagePoint, *, operator: bool = False) -> dict[str, Any]:
     return {**shown, **_private(point)} if operator else shown
 
 
+def _cloud(point: VantagePoint, parts: Sequence[str]) -> str:
+    found = (point.detail or {}).get("cloud") or {}
+    return "/".join(filter(None, (found.get(part) for part in parts)))
+
+
 def _private(point: VantagePoint) -> dict[str, Any]:
     return {
+        "cloud": _cloud(point, ("provider", "region", "zone", "account")),
         "public_address": point.public_address,
         "load": point.load,
         "note": point.note,

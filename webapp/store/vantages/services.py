@@ -27,9 +27,10 @@ STALE_AFTER = timedelta(seconds=35)
 LOST_AFTER = timedelta(seconds=120)
 # A larger clock offset is reported, since it may move samples to other rounds.
 CLOCK_WARNING_MS = 1_000.0
-# PROVIDER/REGION or PROVIDER/REGION/ZONE.
+# PROVIDER/REGION[/ZONE[/ACCOUNT]]; the account is the one in which the zone has this label.
 _CLOUD = re.compile(
-    r"(?P<provider>[a-z0-9-]{1,40})/(?P<region>[a-z0-9-]{1,60})(?:/(?P<zone>[a-z0-9-]{1,60}))?"
+    r"(?P<provider>[a-z0-9-]{1,40})/(?P<region>[a-z0-9-]{1,60})"
+    r"(?:/(?P<zone>[a-z0-9-]{1,60})(?:/(?P<account>[A-Za-z0-9._-]{1,60}))?)?"
 )
 _PLACE = ("city", "country", "continent", "lat", "lon", "provider", "asn")
 WORKING = (State.JOINED, State.DRAINING)
@@ -91,7 +92,10 @@ def _cloud(text: Any) -> dict[str, str]:
     """The cloud in which a vantage point stands; raises ``BadInput``."""
     found = _CLOUD.fullmatch(str(text))
     if found is None:
-        raise BadInput(f"{text!r} is not like aws/us-east-1 or aws/us-east-1/a", field="cloud")
+        raise BadInput(
+            f"{text!r} is not like aws/us-east-1, aws/us-east-1/a or aws/us-east-1/a/ACCOUNT",
+            field="cloud",
+        )
     return found.groupdict("")
 
 

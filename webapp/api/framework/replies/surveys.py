@@ -66,6 +66,105 @@ class Survey(Schema):
     links: SurveyLinks
 
 
+class ZoneAgreementCell(Schema):
+    """Targets that each method puts in a zone; ``latency`` is null where it has none."""
+
+    proximity: str
+    latency: str | None
+    targets: int
+
+
+class ZoneAgreement(Schema):
+    """Round trips beside addresses: ``error`` is mismatches over compared targets."""
+
+    count: int
+    match: int
+    unknown: int
+    mismatch: int
+    error: float | None
+    matrix: list[ZoneAgreementCell]
+
+
+class ZoneCoverage(Schema):
+    """Addresses with a zone, by method, and the others by reason; shares are of one."""
+
+    targets: int
+    identified: int
+    coverage: float
+    coverage_by_proximity: float
+    coverage_by_latency: float
+    methods: dict[str, int]
+    expected_error: float | None
+    unknown: dict[str, int]
+    agreement: ZoneAgreement
+
+
+class ZonePrefixes(Schema):
+    """Prefixes of own instances with votes for one zone, or for several."""
+
+    one_zone: int
+    several_zones: int
+
+
+class ZoneThreshold(Schema):
+    """Below which round trip the zone of a probe is likelier than another zone."""
+
+    probe: str
+    other: str
+    ms: float
+
+
+class ZoneRegion(ZoneCoverage):
+    """One region with its zones and the rates of errors in what was observed."""
+
+    region: str
+    zones: dict[str, int]
+    wrong_labels: float
+    prefixes: ZonePrefixes
+    thresholds_ms: list[ZoneThreshold]
+    unmapped_round_trips: int
+
+
+class ZoneAccount(Schema):
+    """Labels of an account with the common zone of each; margins are logarithms."""
+
+    region: str
+    account: str
+    basis: Literal["reference", "addresses", "zone ids", "round trips"]
+    samples: int
+    zones: dict[str, str]
+    margins: dict[str, float]
+    eliminated: list[str]
+    undetermined: list[str]
+    agreeing_pairs: int
+    conflicting_pairs: int
+    most_pairs: bool
+
+
+class ZoneSource(Schema):
+    """A file of observations, or a campaign from inside clouds."""
+
+    id: int
+    kind: Literal["samples", "targets", "rtts", "zone_ids", "campaign"]
+    name: str
+    rows: int
+    created_at: datetime
+
+
+class Zones(Schema):
+    """The inference of zones of a survey's addresses, and what it rests on."""
+
+    survey: str
+    state: Literal["none", "waiting", "running", "finished", "failed"]
+    error: str
+    observed_at: datetime | None
+    finished_at: datetime | None
+    total: ZoneCoverage | None
+    regions: list[ZoneRegion]
+    accounts: list[ZoneAccount]
+    sources: list[ZoneSource]
+
+
 class SurveyPlan(Schema):
     """What a survey of a list would do and cost.
 

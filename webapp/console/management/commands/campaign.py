@@ -252,7 +252,7 @@ def _targets_in(path: Path | None) -> list[Any]:
 
 def _vantages(options: dict[str, Any]) -> list[str]:
     if options.get("all_vantages"):
-        return list(commands.working_vantages())
+        return commands.default_vantages()
     return options["vantage"] or ([local_run.HERE] if options.get("here") else [])
 
 

@@ -38,6 +38,8 @@ from webapp.store.vantages.documents import Health, health_of
 
 SECTION = "campaigns"
 SHOWN = 100
+# The schedule and the number of vantage points that are proposed where all are synthetic.
+TRIAL, TRIAL_VANTAGES = "trial", 12
 # At most so many own vantage points of a campaign are checked for silence.
 _MOST_OWN = 1_000
 _SILENT = (Health.STALE, Health.LOST, Health.REVOKED)
@@ -88,24 +90,44 @@ def _show_form(request: HttpRequest, form: CampaignForm, before: Campaign | None
     names = [name for name, _ in form.fields["vantages"].choices]  # type: ignore[attr-defined]
     points = services.points_named(names)
     chosen = request.POST.getlist("vantages") if form.is_bound else _chosen(points, before)
+    is_trial = not before and all(p.source == VantagePoint.Source.SYNTHETIC for p in points)
     context = {
+        "is_trial": is_trial,
+        "chosen_preset": form["preset"].value() or _default_preset(before, is_trial),
         "section": SECTION,
         "form": form,
         "before": before,
         "groups": choices_of(points, set(chosen)),
-        "targets": form["targets"].value() or (commands.targets_csv(before) if before else ""),
+        "targets": form["targets"].value() or _default_targets(before, is_trial),
         "name": form["name"].value() or (f"{before.name}, again" if before else ""),
     }
     status = 422 if form.errors else 200
     return render(request, "campaigns/planning/new.html", context, status=status)
 
 
+def _default_preset(before: Campaign | None, is_trial: bool) -> str:
+    if before is not None:
+        return ""
+    return TRIAL if is_trial else "latency"
+
+
+def _default_targets(before: Campaign | None, is_trial: bool) -> str:
+    if before is not None:
+        return commands.targets_csv(before)
+    return commands.trial_targets_csv() if is_trial else ""
+
+
 def _chosen(points: list[VantagePoint], before: Campaign | None) -> list[str]:
-    """Return the default vantage points: own machines, since others cost credits."""
+    """Return the default vantage points: own machines, since others cost credits.
+
+    Where all are synthetic, some of all continents.
+    """
     if before is not None:
         return list(before.vantages)
     own = [p.name for p in points if p.source == VantagePoint.Source.OWN]
-    return own or [p.name for p in points]
+    outside = [p.name for p in points if p.source != VantagePoint.Source.SYNTHETIC]
+    placed = [p.name for p in points if not (p.detail or {}).get("cloud")]
+    return own or outside or placed[:: max(1, len(placed) // TRIAL_VANTAGES)][:TRIAL_VANTAGES]
 
 
 def _show_plan(

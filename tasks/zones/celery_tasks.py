@@ -1,0 +1,85 @@
+"""Celery tasks of zones: they carry ids and are idempotent."""
+
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+
+from core.errors import NephoscopeError
+from lake.parts import part_path, write_part
+from tasks.platform.app import AWAY, app, queue
+from tasks.platform.lease import Lease
+from tasks.platform.stop import Stopped
+from tasks.surveys import study
+from tasks.surveys.celery_tasks import queue_unless_queued
+from tasks.zones.observations import count_rows, infer
+from webapp.store.models import Survey, ZoneInference, ZoneSource
+from webapp.store.zones import services
+
+log = logging.getLogger(__name__)
+
+
+def add_file(survey: Survey, kind: str, name: str, data: bytes) -> ZoneSource:
+    """Check and store a file of observations, and infer anew; raises ``BadInput``."""
+    row = services.add_file(survey, kind, name or f"{kind}.csv", data, count_rows(kind, data))
+    request(survey)
+    return row
+
+
+def request(survey: Survey) -> ZoneInference:
+    """Queue an inference of a survey's zones."""
+    row = services.request(survey)
+    transaction.on_commit(lambda: _queue(row.pk))
+    return row
+
+
+def _queue(pk: int) -> None:
+    try:
+        queue(run, pk)
+    except AWAY as error:
+        log.warning("zones %s wait for the broker: %s", pk, error)
+
+
+@app.task(name="tasks.zones.infer")
+def run(pk: int) -> None:
+    """Infer the zones of one survey unless another worker does."""
+    row = services.claim(pk)
+    if row is None:
+        return
+    if row.attempt > services.MAX_ATTEMPTS:
+        services.fail(row, "its workers ended before it did, three times")
+        return
+    try:
+        _run(row)
+    except Stopped:
+        log.info("zones of %s are asked for anew, or have another worker", row.survey.slug)
+    except NephoscopeError as error:
+        services.fail(row, str(error))
+
+
+def _run(row: ZoneInference) -> None:
+    survey = row.survey
+
+    def renew(counters: Mapping[str, Any]) -> bool:
+        return services.renew(row)
+
+    with Lease(f"zones of {survey.slug}", renew) as lease:
+        found = infer(survey)
+        lease.confirm()
+        path = part_path(Path(settings.LAKE_DIR), survey.slug, "zones", study.BROUGHT)
+        write_part(path, "zones", found.rows)
+        study.recompute(survey)
+    services.finish(row, found.summary, found.newest)
+    log.info("zones of %s: %s addresses", survey.slug, len(found.rows))
+
+
+@app.task(name="tasks.zones.sweep")
+def queue_waiting() -> None:
+    """Ask for inferences with new observations; queue those that a broker or worker lost."""
+    for survey in services.with_news():
+        services.request(survey)
+    for pk, attempt in services.waiting():
+        queue_unless_queued(run, pk, attempt)

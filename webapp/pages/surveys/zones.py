@@ -1,0 +1,186 @@
+"""The zones of a survey: what they are inferred from, how sure they are, how to measure them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from core.errors import BadInput, NephoscopeError
+from tasks.zones import celery_tasks
+from tasks.zones.campaign import measurable, measure
+from webapp.pages.surveys.reports import survey_or_404
+from webapp.pages.ui import formatting
+from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG
+from webapp.pages.ui.table_page import Cell, Column, Grid, Row
+from webapp.store.access.visibility import may_manage
+from webapp.store.campaigns import selectors as campaign_selectors
+from webapp.store.models import Survey, ZoneInference, ZoneSource
+from webapp.store.zones import services
+
+_REGIONS = (
+    Column("region", "Region"),
+    Column("targets", "Addresses", numeric=True),
+    Column("coverage", "With a zone", numeric=True),
+    Column("proximity", "By address", numeric=True, is_spare=True),
+    Column("latency", "By round trip", numeric=True, is_spare=True),
+    Column("error", "Expected error", numeric=True, is_spare=True),
+    Column("unknown", "Most common reason without", is_spare=True),
+)
+_ACCOUNTS = (
+    Column("region", "Region"),
+    Column("account", "Account"),
+    Column("labels", "Labels and common zones"),
+    Column("basis", "By", is_spare=True),
+    Column("margin", "Smallest margin", numeric=True),
+)
+KINDS = (
+    ("samples", "Own instances: account, zone, internal address"),
+    ("targets", "Internal addresses of targets"),
+    ("rtts", "Round-trip times from probes in zones"),
+    ("zone_ids", "AZ IDs of an account’s labels"),
+)
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def zones(request: HttpRequest, slug: str) -> HttpResponse:
+    """Coverage, sources and accounts; whoever manages the survey adds, measures and removes."""
+    shown = survey_or_404(request, slug)
+    survey = Survey.objects.get(slug=slug)
+    is_own = may_manage(survey, request.user) or bool(getattr(request.user, "is_staff", False))
+    error = ""
+    if request.method == "POST":
+        if not is_own:
+            raise PermissionDenied
+        try:
+            _act(request, survey)
+            return redirect("survey-zones", slug=slug)
+        except NephoscopeError as caught:
+            error = str(caught)
+    row = services.inference(survey)
+    context = {
+        "section": "reports",
+        "family": FAMILY_BY_SLUG["zones"],
+        "survey": shown,
+        "families": FAMILIES,
+        "is_own": is_own,
+        "row": row,
+        "headline": headline(row),
+        "total": row.summary.get("total") if row else None,
+        "grid": _regions(row) if row and row.summary else None,
+        "unmeasured": _unmeasured(row),
+        "accounts": _accounts(row) if row and row.summary and is_own else None,
+        "sources": [_source(s, request) for s in services.sources(survey)],
+        "measurable": _measurable(survey, request.user) if is_own and survey.is_final else [],
+        "kinds": KINDS,
+        "error": error,
+    }
+    return render(request, "surveys/zones.html", context, status=422 if error else 200)
+
+
+def _act(request: HttpRequest, survey: Survey) -> None:
+    """One of the buttons of the page; raises ``BadInput`` and other errors to show."""
+    if not survey.is_final:
+        raise BadInput("this survey has not ended yet: its addresses are not known")
+    action = request.POST.get("action", "")
+    if action == "upload":
+        sent = request.FILES.get("file")
+        if sent is None:
+            raise BadInput("choose a file", field="file")
+        kind = request.POST.get("kind", "")
+        celery_tasks.add_file(survey, kind, str(sent.name), sent.read())
+    elif action == "measure":
+        measure(survey, request.user)
+    elif action == "infer":
+        celery_tasks.request(survey)
+    elif action == "remove":
+        number = request.POST.get("source", "")
+        services.remove_source(survey, int(number) if number.isdecimal() else 0)
+        celery_tasks.request(survey)
+    else:
+        raise BadInput(f"{action!r} is no action of this page")
+
+
+def headline(row: ZoneInference | None) -> str:
+    """The finding of an inference in a sentence; what is missing where there is none."""
+    total: Mapping[str, Any] = row.summary.get("total", {}) if row else {}
+    if not total:
+        return "The zones of this survey’s addresses are not measured yet"
+    share = formatting.share_of(total["coverage"], total["targets"])
+    return f"{share} of {formatting.count(total['targets'])} addresses have a known zone"
+
+
+def _regions(row: ZoneInference) -> Grid:
+    rows = []
+    measured = [r for r in row.summary["regions"] if r["identified"]]
+    for found in sorted(measured, key=lambda r: -r["targets"]):
+        n, error = found["targets"], found["expected_error"]
+        cells = (
+            Cell(found["region"], found["region"]),
+            Cell(formatting.count(n), n, kind="count"),
+            _share(found["coverage"], n),
+            _share(found["coverage_by_proximity"], n, is_spare=True),
+            _share(found["coverage_by_latency"], n, is_spare=True),
+            _error(error),
+            Cell(_most_common(found["unknown"]), is_spare=True),
+        )
+        rows.append(Row(cells, anchor=found["region"]))
+    return Grid("zone-regions", "Zones by region", _REGIONS, tuple(rows))
+
+
+def _unmeasured(row: ZoneInference | None) -> int:
+    """Regions of the survey in which no address has a zone."""
+    return sum(not r["identified"] for r in row.summary.get("regions", ())) if row else 0
+
+
+def _share(value: float, n: int, is_spare: bool = False) -> Cell:
+    return Cell(formatting.share_of(value, n), value, kind="count", is_spare=is_spare)
+
+
+def _error(value: float | None) -> Cell:
+    text = "–" if value is None else formatting.share(value)
+    return Cell(text, value or 0, kind="count", is_spare=True)
+
+
+def _most_common(unknown: Mapping[str, int]) -> str:
+    if not unknown:
+        return "–"
+    reason, n = max(unknown.items(), key=lambda item: item[1])
+    return f"{reason.replace('_', ' ')} ({formatting.count(n)})"
+
+
+def _accounts(row: ZoneInference) -> Grid:
+    rows = []
+    for found in row.summary["accounts"]:
+        region = found["region"]
+        pairs = ", ".join(
+            f"{label.removeprefix(region)} = {zone.removeprefix(region)}"
+            for label, zone in sorted(found["zones"].items())
+        )
+        margins = list(found["margins"].values())
+        cells = (
+            Cell(found["region"], found["region"]),
+            Cell(found["account"] or "–"),
+            Cell(pairs or "open"),
+            Cell(found["basis"], is_spare=True),
+            Cell(
+                f"{min(margins):.1f}" if margins else "–", min(margins, default=0.0), kind="count"
+            ),
+        )
+        rows.append(Row(cells))
+    return Grid("zone-accounts", "Labels of accounts", _ACCOUNTS, tuple(rows))
+
+
+def _source(source: ZoneSource, request: HttpRequest) -> dict[str, Any]:
+    """A source as it is listed; a campaign has a link where the reader may see it."""
+    campaign = source.campaign and campaign_selectors.campaign(source.campaign.slug, request.user)
+    return {"row": source, "campaign": campaign, "kind": dict(KINDS).get(source.kind, "Campaign")}
+
+
+def _measurable(survey: Survey, user: Any) -> list[tuple[str, int]]:
+    """Regions that vantage points in zones can measure, with their number."""
+    return [(f"{p} {r}", len(names)) for (p, r), names in measurable(survey, user).items()]
