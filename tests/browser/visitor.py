@@ -15,7 +15,8 @@ MAX_LAYOUT_SHIFT = 0.02
 Screen = tuple[int, tuple[str, ...], int]
 SCREENS: tuple[Screen, ...] = ((390, ("light",), 360), (1440, ("dark",), 720))
 GRAVE = ("serious", "critical")
-# Rules that are neither of WCAG nor ever grave, and of which the first takes a quarter of the time of all others.
+# Rules that are neither of WCAG nor ever grave; the first takes a quarter of the time of all
+# others.
 _MILD = ("region", "landmark-unique", "heading-order", "page-has-heading-one", "empty-table-header")
 _ALL_RULES = {"resultTypes": ["violations"], "rules": {rule: {"enabled": False} for rule in _MILD}}
 # What the palette and the width change. All other rules hold or fail on every screen of a page
