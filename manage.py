@@ -48,10 +48,10 @@ def run_command_line() -> None:
     try:
         main()
     except KeyboardInterrupt:
-        # Before a command is loaded there is nothing to go on with, and nothing to tell.
+        # Before a command is loaded there is nothing to resume, and no error to report.
         sys.exit(130)
     except NephoscopeError as error:
-        # A setting that makes no sense; what a command finds wrong it tells itself.
+        # A setting that makes no sense; commands report their own errors.
         sys.stderr.write(f"error: {error}\n")
         sys.exit(2)
 

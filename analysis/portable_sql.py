@@ -31,7 +31,7 @@ ON f.data = l.data AND f.type = 'A' WHERE l.data IS NULL""",
     "owners": """SELECT name, min(provider) AS provider, count(DISTINCT provider) AS n
 FROM uses_of GROUP BY name""",
 }
-# By the id of the table whose cells they are.
+# By table id.
 RESULTS: dict[str, str] = {
     "providers": """SELECT concat(o.provider, CASE WHEN x.name IS NULL THEN ' only'
 ELSE ' + other' END) AS class, count(*) AS subdomains

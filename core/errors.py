@@ -22,7 +22,7 @@ class BadInput(NephoscopeError):
 
 class Conflict(BadInput):
     """Input that the present state does not allow: a limit of objects is reached, or the same is
-    stored already; the message says what to do.
+    stored already; the message states what to do.
     """
 
 
@@ -41,7 +41,7 @@ class Unavailable(NephoscopeError):
 
 
 class Damaged(NephoscopeError):
-    """A stored file whose contents are not what was written; the message names it."""
+    """A stored file with contents other than those written; the message names it."""
 
 
 def reason_of(error: object) -> str:

@@ -42,7 +42,7 @@ def replace_file(path: Path, *, private: bool = False) -> Iterator[Path]:
     """Yield a temporary path to write to; then flush it to disk and rename it to ``path``.
 
     A reader sees the old file or the new one, also after a power failure. ``private`` gives mode
-    0600. After any error the old file stands and the temporary one is removed; ``OSError``
+    0600. After any error the old file remains and the temporary one is removed; ``OSError``
     passes through.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +64,7 @@ def replace_file(path: Path, *, private: bool = False) -> Iterator[Path]:
 def replace_folder(path: Path) -> Iterator[Path]:
     """Yield an empty folder to fill; then put it in the place of ``path``, which may exist.
 
-    After any error the old folder stands and the new one is removed.
+    After any error the old folder remains and the new one is removed.
     """
     work = path.with_name(f".{path.name}.{os.getpid()}")
     old = path.with_name(f".{path.name}.old.{os.getpid()}")

@@ -1,6 +1,6 @@
 """Requests over HTTP within bounds: size of the reply, time, addresses, and redirects.
 
-The API of another installation is asked with JSON and a secret; refusals are errors.
+The API of another installation is queried with JSON and a secret; refusals are errors.
 """
 
 import http.client
@@ -71,7 +71,7 @@ class _Pinned:
     """Connections to one checked address, each shut down once the time is over.
 
     A time-out of a socket holds for one wait only: a server that sends a byte now and then would
-    keep the connection for ever.
+    keep the connection indefinitely.
     """
 
     def __init__(self, pin: PinnedAddress, timeout_s: float) -> None:
@@ -82,7 +82,7 @@ class _Pinned:
         self._sock: socket.socket | None = None
 
     def handlers(self) -> list[urllib.request.BaseHandler]:
-        """Handlers of an opener whose connections are these; no proxy is asked."""
+        """Handlers of an opener with these connections; no proxy is used."""
         pinned = self
 
         class Plain(http.client.HTTPConnection):

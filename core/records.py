@@ -56,7 +56,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """An answer with the domain that it was asked for and how its name was found.
+    """An answer with its domain and the source of its name.
 
     ``technique`` is the first source that had the name, ``sources`` are all of them.
     """
@@ -91,7 +91,7 @@ class DomainOutcome:
 
     ``asked`` = ``found`` + ``nxdomain`` + ``nodata`` + ``wildcard_filtered`` + failures;
     ``suspected`` are those of ``wildcard_filtered`` that no random name was answered like.
-    ``probes`` questions were asked about wildcards, at ``levels`` levels of the zone.
+    ``probes`` questions were sent about wildcards, at ``levels`` levels of the zone.
     """
 
     domain: str

@@ -16,7 +16,7 @@ N = TypeVar("N", int, float)
 class TableSpec:
     """One table: id, title, columns in order, and the published table that it restates, if any.
 
-    ``keys`` are the columns whose values name a row: comparisons join on them. ``pages`` are the
+    ``keys`` are the columns that identify a row: comparisons join on them. ``pages`` are the
     slugs of the report pages that show the table, its own first; pages show their own tables before
     those of others, in the order of ``SPECS``, but each behind those in ``after``.
     """
@@ -343,7 +343,7 @@ TOP_CLOUD_DOMAINS = 15
 # Upper edges of the classes in which sharers of one address or name server are counted; the last
 # class, without an edge, is written as the largest count found.
 SHARING_EDGES = (1, 2, 3, 4, 5, 9, 19, 49, 99, 999)
-# Rows of tables whose length no published table gives.
+# Number of rows of tables without a published length.
 TOP_OPERATORS = 25
 TOP_COUNTRIES = 40
 TOP_DANGLING = 200

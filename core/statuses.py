@@ -45,7 +45,7 @@ FAILED = frozenset(DnsStatus) - ANSWERED
 class Technique(StrEnum):
     """How a name was found."""
 
-    LISTED = "listed"  # the name stood in the domain list itself
+    LISTED = "listed"  # the name was in the domain list itself
     AXFR = "axfr"
     NSEC = "nsec"  # the zone's own chain of signed denials was walked
     IMPORT = "import"  # a list that the user brought
@@ -76,9 +76,9 @@ FINAL_STATES = frozenset(
 
 
 class AddressKind(StrEnum):
-    """What stands behind a published prefix."""
+    """What follows a published prefix."""
 
     CLOUD = "cloud"  # compute and everything else that a customer can rent in a region
-    CDN = "cdn"  # an edge network: says nothing about the region of the origin
+    CDN = "cdn"  # an edge network: states nothing about the region of the origin
     CORPORATE = "corporate"  # the provider's own services, not rented out
     OTHER = "other"  # no published prefix holds the address

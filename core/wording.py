@@ -110,7 +110,7 @@ class Portion:
         return f"{self.subject()} {singular if self.is_singular else plural}"
 
     def tail(self, singular: str, plural: str) -> str:
-        """The sentence that follows ``value`` where that stands apart, with its full stop."""
+        """Return the sentence after a separate ``value``, with its full stop."""
         if not self.is_small:
             return f"of {self.many} {plural}."
         noun = self.one if self.whole == 1 else self.many

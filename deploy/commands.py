@@ -35,7 +35,7 @@ def service_environment(data: Path) -> dict[str, str]:
 
 
 def _worker(queue: str, concurrency: int, *options: str) -> list[str]:
-    """A worker of one queue; its name tells workers of several machines apart."""
+    """A worker of one queue; its name shows workers of several machines apart."""
     return [
         *(*_CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle"),
         *("--queues", queue, "--hostname", f"{queue}@%h", "--concurrency", str(concurrency)),

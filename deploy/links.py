@@ -1,4 +1,4 @@
-"""The Valkey that vantage points reach: apart from the centre's own, closed to everybody unnamed.
+"""The Valkey that vantage points reach: apart from the centre's own, closed to everyone unnamed.
 
 It listens on a socket only; ``deploy.gate`` lets vantage points in over TLS.
 """

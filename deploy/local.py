@@ -32,7 +32,7 @@ from deploy.processes import Child, Family  # noqa: E402
 PYTHON = sys.executable
 READY_S = 60.0
 # The ports of a copy keep these distances from the site's, so that PORT alone distinguishes copies;
-# downwards where there is room. The usual ones are 8000, 5300 and 6390.
+# downwards where there is space. The usual ones are 8000, 5300 and 6390.
 _TESTBED_DISTANCE, _LINKS_DISTANCE = 2_700, 1_610
 
 
@@ -165,7 +165,7 @@ def start_testbed(family: Family, world: str, port: int) -> Child:
 
 
 def start_demo(family: Family, world: str) -> Child:
-    """Start to fill an empty store; an interrupted demo goes on where it stopped."""
+    """Start to fill an empty store; an interrupted demo resumes."""
     command = [PYTHON, str(ROOT / "manage.py"), "demo", world, "--scale", _scale()]
     return family.start(Child("demo", command, once=True))
 

@@ -16,7 +16,7 @@ KEPT_LOG_BYTES = 5_000_000
 PR_SET_PDEATHSIG = 1  # prctl(2)
 # Loaded before any fork: between fork and exec, a child may only call it.
 _LIBC = ctypes.CDLL(None)
-# A vital child that ended so often within a minute will not stay up by being started once more.
+# A vital child that ended so often within a minute will not stay up by being started again.
 MOST_DEATHS, DEATHS_WITHIN_S = 5, 60.0
 
 

@@ -117,7 +117,7 @@ def compile_loops() -> None:
 def install_debian_packages(name: str, tests: str) -> None:
     """Install what a list below ``deploy`` names where that is possible; never fails the set-up.
 
-    ``tests`` says which ones are skipped otherwise.
+    ``tests`` states which ones are skipped otherwise.
     """
     lines = (ROOT / "deploy" / name).read_text().splitlines()
     wanted = [line.split("#")[0].strip() for line in lines]

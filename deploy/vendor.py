@@ -21,7 +21,7 @@ COPIES = {
     "echarts/dist/echarts.min.js": "echarts/echarts.min.js",
     "htmx.org/dist/htmx.min.js": "htmx/htmx.min.js",
 }
-# No cloud stands there, and its shape ends in a straight line along the pole.
+# No cloud is there, and its shape ends in a straight line along the pole.
 LEFT_OUT = {"Antarctica"}
 Ring = list[tuple[float, float]]
 

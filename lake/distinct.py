@@ -23,7 +23,7 @@ MAX_SLOTS = 1 << 25
 # A column of a few values takes less than this per row; with more of them, carrying the values from
 # batch to batch costs more than it saves.
 _CODE_BYTES = 1
-# Follows the empty value that stands for a missing one; no text is that long.
+# Follows the empty value that represents a missing one; no text is that long.
 _MISSING = np.int64(-(1 << 62))
 Keys = NDArray[np.uint64]
 

@@ -21,7 +21,7 @@ _SECOND = np.uint64(0xC2B2AE3D27D4EB4F)
 _HALF = np.uint64(32)
 _SHIFT = np.uint64(29)
 _WORD = 8
-# Rows whose slots are fetched together, each without waiting for the one before.
+# Number of rows with slots fetched together, each without waiting for the one before.
 _BLOCK = 1024
 # A numba intrinsic is called without its first parameter, which no type can express.
 intrinsic: Any = numba.extending.intrinsic
@@ -98,7 +98,7 @@ def mix_numbers(values: NDArray[np.int64], keys: Keys) -> None:
 
 @compile_division
 def _slot(first: Any, second: Any, slots: Keys) -> Any:
-    """Where a key stands, or the free slot where it would."""
+    """The position of a key, or the free slot where it would."""
     mask = np.uint64(len(slots) - 1)
     at = (first ^ (second >> _HALF)) & mask
     while True:

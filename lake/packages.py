@@ -1,4 +1,4 @@
-"""Packages: files in one uncompressed ustar archive whose bytes follow from its members alone.
+"""Packages: files in one uncompressed ustar archive with bytes determined by its members alone.
 
 The first member is a manifest. A reader knows from it the name and size of each further member, and
 accepts only the headers that a writer would have written for them.
@@ -166,7 +166,7 @@ class PackageReader:
 
 
 def _describe(header: bytes) -> str:
-    """What a header that was not expected stands for."""
+    """What a header that was not expected represents."""
     try:
         found = tarfile.TarInfo.frombuf(header[:BLOCK_BYTES], "utf-8", "replace")
     except tarfile.HeaderError:

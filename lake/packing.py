@@ -26,7 +26,7 @@ _KINDS = (pa.uint32(), pa.uint16(), pa.uint32())
 # An odd number with bits set at random (the golden ratio's): neighbours get slots far apart.
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-# Rows whose slots are fetched together, each without waiting for the one before.
+# Number of rows with slots fetched together, each without waiting for the one before.
 _BLOCK = 512
 _UNKNOWN = 255
 
@@ -37,7 +37,7 @@ def _pack(
     codes: NDArray[np.uint8],
     packed: Words,
 ) -> Any:
-    """Words of the rows whose type has a code; how many, or -1 where a number does not fit."""
+    """Words of the rows with a coded type; how many, or -1 where a number does not fit."""
     names, types, values = columns
     n = 0
     largest = np.uint32(0)
@@ -52,7 +52,7 @@ def _pack(
 
 @compile_division
 def _slot(word: Any, slots: Words) -> Any:
-    """Where a word stands, or the free slot where it would."""
+    """The position of a word, or the free slot where it would."""
     mask = np.uint64(len(slots) - 1)
     at = ((word * _SPREAD) >> _HALF) & mask
     while slots[np.int64(at)] != 0 and slots[np.int64(at)] != word:
@@ -97,7 +97,7 @@ def _move(slots: Words, larger: Words) -> None:
 def distinct_facts(
     path: Path, columns: Sequence[str], types: Sequence[int], max_slots: int = MAX_SLOTS
 ) -> pa.Table | None:
-    """The distinct rows of three columns (name, type, value) whose type is one of at most four.
+    """The distinct rows of three columns (name, type, value) with at most four types.
 
     ``None`` where they are not numbers of 29, 16 and 32 bits, or too many for the set.
     """

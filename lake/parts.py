@@ -16,7 +16,7 @@ from lake.schemas import IMPORTED_TABLES, SCHEMAS
 
 
 def part_path(root: Path, campaign: str, table: str, shard: str) -> Path:
-    """Where the one part of a shard stands: ``root/campaign/table/shard.parquet``."""
+    """Return the path of the one part of a shard: ``root/campaign/table/shard.parquet``."""
     return root / campaign / table / f"{shard}.parquet"
 
 
@@ -50,7 +50,7 @@ def fetch_parts(root: Path, campaign: str, table: str) -> None:
 def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table) -> int:
     """Write one part of ``table``, from rows or whole columns, and return its row count.
 
-    A part that stands already is replaced as a whole, so a shard that runs twice leaves one
+    An existing part is replaced as a whole, so a shard that runs twice leaves one
     result. Raises ``Unavailable`` when the disk refuses; then no part and no debris is left.
     """
     # What a killed writer of this same part left behind; the shard's lease shows that it is gone.

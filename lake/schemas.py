@@ -21,7 +21,7 @@ _PLACEMENT = [
     ("region_as_published", pa.string()),
 ]
 SCHEMAS: dict[str, pa.Schema] = {
-    # One row per question whose name exists or whose question failed: the raw observation.
+    # One row per question of an existing name, and per failed question: the raw observation.
     "lookups": pa.schema(
         [
             ("domain", pa.string()),
@@ -133,7 +133,7 @@ FILE_SCHEMAS = {
     **SCHEMAS,
     "lookups": SCHEMAS["lookups"].append(pa.field("addresses", columns.ADDRESSES)),
 }
-# Tables that are attached to a survey from elsewhere; no shard of the manifest stands for them.
+# Tables that are attached to a survey from elsewhere; no shard of the manifest represents them.
 IMPORTED_TABLES = frozenset({"zones", "customers", "audit_lookups"})
 
 

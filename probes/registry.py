@@ -24,7 +24,7 @@ class Probe(Protocol):
 
     ``UNIT`` is the unit of its record's values. ``METRIC`` is the id of the metric of campaigns
     (``analysis.campaigns.tables.tables.METRICS``) that its values count in; it is empty for a probe
-    whose values no table of a campaign adds up.
+    with values that no table of a campaign aggregates.
     """
 
     NAME: str

@@ -16,7 +16,7 @@ _SECRET = re.compile(
     r"(/shared/|/welcome/[^/]+/|/recommendations/|/invitations/|%2Finvitations%2F)"
     r"(?!shared/)[A-Za-z0-9_-]{16,}"
 )
-# Visitors of other sites, whose addresses are not kept: (client, method, address, …) of uvicorn.
+# Visitors of other sites, without their addresses: (client, method, address, …) of uvicorn.
 _BEACON = "/beacon/"
 # uvicorn's loggers keep their own handlers; all others propagate to the root logger.
 _WITH_HANDLERS = ("", "uvicorn", "uvicorn.access")

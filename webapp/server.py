@@ -169,11 +169,11 @@ def create_server(host: str, port: int, log_level: str = "warning") -> uvicorn.S
     )
     config.load()
     install_redaction()
-    # Loaded modules are exempt from garbage collection, whose pauses would delay requests.
+    # Loaded modules are exempt from garbage collection, since its pauses delay requests.
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
-    # A request takes its turn many times; it waits this long each time while another computes.
+    # A request yields many times; it waits this long each time while another computes.
     sys.setswitchinterval(SWITCH_S)
     return uvicorn.Server(config)
 

@@ -41,13 +41,13 @@ MAP_TILES_CREDIT = read_text("NEPHOSCOPE_MAP_TILES_CREDIT", "")
 # Where people and vantage points reach this site, and where vantage points reach the links' broker.
 SITE_URL = read_text("NEPHOSCOPE_SITE_URL", "http://127.0.0.1:8000").rstrip("/")
 LINKS_ADDRESS = read_text("NEPHOSCOPE_LINKS_ADDRESS", "127.0.0.1:6390")
-# Addresses of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed.
+# Addresses of proxies with trusted X-Forwarded-For and X-Forwarded-Proto headers.
 PROXIES = read_list("NEPHOSCOPE_PROXIES")
 # Surveys that run or wait at once; one more is refused, so that a page cannot flood resolvers.
 MAX_ACTIVE_SURVEYS = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS", 4)
 MAX_ACTIVE_SURVEYS_PER_USER = read_int("NEPHOSCOPE_MAX_ACTIVE_SURVEYS_PER_USER", 2)
 MAX_SURVEY_DOMAINS = read_int("NEPHOSCOPE_MAX_SURVEY_DOMAINS", 100_000)
-# What a survey needs to go on, and how long it waits for it: a shard that lacks room or a name
+# What a survey needs to continue, and how long it waits for it: a shard that lacks space or a name
 # server waits so long, then twice as long, up to twelve times; in all, not longer than MAX_WAIT_H.
 MIN_FREE_MB = read_int("NEPHOSCOPE_MIN_FREE_MB", 64)
 RETRY_WAIT_S = read_int("NEPHOSCOPE_RETRY_WAIT_S", 5)
@@ -73,7 +73,7 @@ EMAIL_TIMEOUT = 20
 DEFAULT_FROM_EMAIL = read_text("NEPHOSCOPE_EMAIL_FROM", "nephoscope@localhost")
 # Compressed reports of one pool of screened machines.
 MAX_POOL_BYTES = read_int("NEPHOSCOPE_MAX_POOL_MB", 4_000) * 1_000_000
-# Whether who is not signed in may start surveys, which everybody then sees.
+# Whether who is not signed in may start surveys, which everyone then sees.
 ANONYMOUS_SURVEYS = read_flag("NEPHOSCOPE_ANONYMOUS_SURVEYS", True)
 
 
@@ -102,7 +102,7 @@ OIDC_ISSUER = read_text("NEPHOSCOPE_OIDC_ISSUER", "").rstrip("/")
 OIDC_CLIENT_ID = read_text("NEPHOSCOPE_OIDC_CLIENT_ID", "")
 OIDC_CLIENT_SECRET = read_secret("NEPHOSCOPE_OIDC_CLIENT_SECRET")
 OIDC_NAME = read_text("NEPHOSCOPE_OIDC_NAME", "single sign-on")
-# Whether whoever signs in there for the first time gets an account here.
+# Whether the first sign-on there creates an account here.
 OIDC_SIGN_UP = read_choice("NEPHOSCOPE_OIDC_SIGN_UP", ("open", "closed")) == "open"
 
 
@@ -137,7 +137,7 @@ INSTALLED_APPS = [
     "webapp.pages",
     "webapp.console",
 ]
-# Who may read /metrics: whoever sends this token; without one, processes of this machine.
+# Access to /metrics: clients with this token; without one, processes of this machine.
 METRICS_TOKEN = read_secret("NEPHOSCOPE_METRICS_TOKEN")
 MIDDLEWARE = [
     "webapp.api.monitoring.requests.RequestMiddleware",
@@ -219,7 +219,7 @@ FILE_UPLOAD_MAX_MEMORY_SIZE = 4 * 1024 * 1024
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Only where every visitor comes by HTTPS for good: browsers keep to it for as long.
+# Only if all visitors always use HTTPS: browsers enforce it for this time.
 SECURE_HSTS_SECONDS = 86_400 * read_int("NEPHOSCOPE_HSTS_DAYS", 0)
 # Memory-hard, and of the standard library; sums made by Django's usual hasher stay good.
 PASSWORD_HASHERS = [

@@ -45,7 +45,7 @@ def dangling(connection: Connection) -> Table:
 
 
 def dangling_names(connection: Connection) -> Table:
-    """The names themselves, those first whose target anybody can have; needs ``dangling``'s."""
+    """Return the names, claimable ones first; needs the relations of ``dangling``."""
     rows = [(*row[:-1], _word(row[-1])) for row in fetch(connection, _BY_NAME)]
     columns = SPEC_BY_ID["dangling-names"].columns
     return Table("dangling-names", columns, tuple(rows), _names(connection))

@@ -14,7 +14,7 @@ IN_CLOUD = "kind IN ('cloud', 'cdn')"
 # Front ends within a provider's region ranges that are a CDN: the address depends on the client,
 # as one in a CDN's range does.
 EDGE_LABELS = ("cdn", "front-door")
-# The lake's ``placements``, where what stands behind such a front end is of kind ``cdn``.
+# The lake's ``placements``, where what follows such a front end is of kind ``cdn``.
 SITED = f"""(
   SELECT p.* REPLACE (CASE WHEN kind = 'cloud' AND e.name IS NOT NULL THEN 'cdn' ELSE kind END
     AS kind)

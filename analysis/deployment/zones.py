@@ -100,6 +100,6 @@ def zone_means(connection: Connection) -> Table:
 
 
 def top_zones(connection: Connection) -> Table:
-    """Zones of the best-ranked domains on EC2, with the names whose zones are unknown."""
+    """Zones of the best-ranked domains on EC2, with the names with unknown zones."""
     rows = tuple(fetch(connection, _TOP))
     return Table("top-zones", SPEC_BY_ID["top-zones"].columns, rows, len(rows))

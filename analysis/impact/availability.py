@@ -51,7 +51,7 @@ def estimate(
     answers = np.isfinite(serving.costs)
     groups: dict[str, list[int]] = {}
     for place, name in enumerate(serving.regions):
-        # A region whose provider is unknown shares no outage with another.
+        # A region with an unknown provider shares no outage with another.
         groups.setdefault(facts[name].provider or f"provider of {name}", []).append(place)
     down = np.ones(serving.best.shape)
     for places in groups.values():

@@ -15,10 +15,10 @@ PERCENTILES = (50, 95)
 
 @dataclass(frozen=True, slots=True)
 class Distance:
-    """How far clients are from their home regions, by weight, of those whose places are known.
+    """How far clients are from their home regions, by weight, of those with known places.
 
     ``known_share`` is their share of weight. ``in_country`` and ``in_continent`` are shares of the
-    weight whose countries, or continents, are known on both sides; None where none is.
+    weight with countries, or continents, known on both sides; None without any.
     """
 
     known_share: float

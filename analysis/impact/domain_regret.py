@@ -106,7 +106,7 @@ def find_regrets(
 ) -> list[DomainRegret]:
     """Return the regret of each domain, the largest first.
 
-    Domains whose size ``best`` lacks, or that answer no client, are left out. ``candidates`` are
+    Domains of a size not in ``best``, or that answer no client, are left out. ``candidates`` are
     the regions that a change may bring; changes are searched for the largest regrets first, for
     about a second.
     """

@@ -23,8 +23,8 @@ NOTHING = "nothing"
 class Loss:
     """One failure; shares are of weighted client-rounds that had an answer before.
 
-    ``clients_moved`` counts clients whose home fails, ``clients_lost`` those that no region is left
-    for in any round; both are expectations where only a share of routes fails. ``added`` is the
+    ``clients_moved`` counts clients with a failed home, ``clients_lost`` those without a
+    region in any round; both are expectations where only a share of routes fails. ``added`` is the
     mean worsening of those who move. ``value`` is the mean of the same client-rounds as without a
     failure, where those that are lost cost what a missing answer costs: it never gets better. It is
     None where no client is served any more.
@@ -89,7 +89,7 @@ class _Order:
         reached = np.where(self.answers, reached * (1 - fails), 0.0)
         answered = self.answers[0]
         lost = np.where(answered, down[-1], 0.0)
-        # Of those whose best region fails, what is not lost has moved.
+        # Of the clients of a failed best region, those that are not lost have moved.
         moved = np.where(answered, fails[0] - lost, 0.0)
         clients_moved, clients_lost = self._homes(shares, lost)
         added, value = self._worsening(reached, moved, down[-1])
@@ -122,7 +122,7 @@ class _Order:
     def _worsening(
         self, reached: Floats, moved: Floats, down: Floats
     ) -> tuple[float | None, float | None]:
-        """Return the mean worsening of those who move, and the mean of all, if anybody is
+        """Return the mean worsening of those who move, and the mean of all, if anyone is
         served."""
         s = self.serving
         costs = np.where(self.answers, self.costs, 0.0)

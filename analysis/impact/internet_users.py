@@ -71,7 +71,7 @@ def _listed_cities() -> tuple[list[str], Floats]:
 
 
 def open_regions() -> dict[str, Region]:
-    """Return every listed region that anybody may use and whose place is known."""
+    """Return every listed region that anyone may use and with a known place."""
     found = {}
     for (provider, code), (country, at) in region_places().items():
         closed = code.startswith(_CLOSED_CODES) or code.endswith(_CLOSED_ENDS)

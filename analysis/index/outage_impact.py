@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from analysis.reporting.survey_tables import open_study
 
-# Operators whose domains are listed: far more than the report's table shows.
+# Number of operators with listed domains: far more than the report's table shows.
 MAX_OPERATORS = 200
 _AFFECTED_DOMAINS = f"""
 WITH hits AS (SELECT t, count(*) AS n FROM outage_effects GROUP BY t),

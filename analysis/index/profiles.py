@@ -80,7 +80,7 @@ _LOOKUPS = f"""
 SELECT * REPLACE (epoch_us("at") AS "at") FROM lookups WHERE name = $name AND {IS_NAME}
 ORDER BY length(domain) DESC, type, "at"
 """
-# Names of a domain whose target anybody can have, each with that target.
+# Names of a domain with a claimable target, each with that target.
 _TAKEOVERS = f"""
 SELECT name, provider, instance AS missing, min(rule) AS rule FROM fronts
 WHERE domain = $domain AND label = '{CLAIMABLE}' GROUP BY ALL ORDER BY name, missing LIMIT $limit
@@ -111,7 +111,7 @@ def class_of(providers: Iterable[str], elsewhere: bool) -> str:
 
 
 def keyed(sets: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str]]:
-    """(kind, provider, value) of every label: what the evidence behind it is asked by."""
+    """(kind, provider, value) of every label: the key of its evidence."""
     pairs = ((kind, key.partition(" ")) for kind, keys in sets.items() for key in keys)
     return [(kind, provider, value) for kind, (provider, _, value) in pairs]
 
@@ -128,7 +128,7 @@ def domain_list(
 def _page(
     connection: Connection, query: str, key: dict[str, Any], page: int, size: int
 ) -> dict[str, Any]:
-    """One page of a query whose rows carry their ``total``; beyond the end, the last page."""
+    """Return one page of a query with a column ``total``; beyond the end, the last page."""
     page = max(1, page)
     rows = _rows(connection, query, {**key, "limit": size, "offset": (page - 1) * size})
     if not rows and page > 1:
@@ -190,7 +190,7 @@ def name_page(root: Path, survey: str, name: str, shards: Shards = None) -> dict
 def takeovers(
     root: Path, survey: str, domain: str, shards: Shards = None, limit: int = 100
 ) -> list[dict[str, Any]]:
-    """Names of a domain that anybody could answer as: ``{name, provider, missing, rule}``."""
+    """Names of a domain that anyone could answer as: ``{name, provider, missing, rule}``."""
     with open_few(root, survey, ("fronts",), shards) as connection:
         return _rows(connection, _TAKEOVERS, {"domain": domain.strip().lower(), "limit": limit})
 

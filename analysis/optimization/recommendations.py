@@ -38,7 +38,7 @@ class Effort:
     """Limits of the search: seconds per k, and for the proof of runners-up after the best is
     proven.
 
-    ``within`` asks for all sets whose mean is worse by this share of the best at most. Up to
+    ``within`` asks for all sets with a mean within this share of the best. Up to
     ``plain_cells`` sets times points are searched without subgradient steps.
     """
 

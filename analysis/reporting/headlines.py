@@ -12,7 +12,7 @@ from core.wording import number
 def headline(table_id: str, tables: Tables, n_domains: int | None = None) -> str:
     """Return the headline of one table, also when there is nothing to report.
 
-    ``n_domains`` is how many domains were asked, where that is known.
+    ``n_domains`` is how many domains were queried, where that is known.
     """
     stands_alone = table_id.startswith("dangling") and tables[table_id].rows
     if not total_of(tables) and not stands_alone:

@@ -34,7 +34,7 @@ def published_source(table_id: str) -> str:
 def printed_units(table_id: str) -> dict[tuple[str, str], float]:
     """The last printed place of cells that were rounded for print, such as 0.001.
 
-    By (row in words, column); an empty row stands for all.
+    By (row in words, column); an empty row represents all.
     """
     listed = _document().get(table_id, {}).get("rounded", [])
     return {(entry.get("row", ""), entry["column"]): entry["unit"] for entry in listed}

@@ -15,7 +15,7 @@ from core.wording import percent
 
 # 99 of 100 draws lie within this many standard deviations.
 _DEVIATIONS = 2.576
-# Three zones of a region, and addresses whose zone is not known.
+# Three zones of a region, and addresses with a unknown zone.
 _FEWEST_ADDRESSES = 4
 _SIZES = """
 SELECT provider, domain, count(DISTINCT name) FROM uses GROUP BY ALL

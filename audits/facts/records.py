@@ -64,7 +64,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True)
 class DanglingName:
-    """A name whose alias leads to a provider's name that does not exist."""
+    """A name with an alias to a missing name of a provider."""
 
     name: str
     provider: str
@@ -131,7 +131,7 @@ class DomainFacts:
 
     @property
     def in_regions(self) -> list[Deployment]:
-        """Deployments whose region is published and that no CDN hides."""
+        """Deployments with a published region and that no CDN hides."""
         return [d for d in self.deployments if d.kind == "cloud" and d.region is not None]
 
     @property

@@ -37,10 +37,10 @@ class Context:
 class Rule:
     """One rule.
 
-    ``universal`` means that its claim is about all names of a domain, so that names whose lookup
-    failed make it uncertain; ``of_campaign`` that it reads measurements of a campaign, which may be
-    too old. ``security_severity`` (0 to 10, as SARIF readers expect it) is set for security rules
-    only.
+    ``universal`` means that its claim is about all names of a domain, so that names with failed
+    lookups make it uncertain; ``of_campaign`` that it reads measurements of a campaign, which may
+    be too old. ``security_severity`` (0 to 10, as SARIF readers expect it) is set for security
+    rules only.
     """
 
     id: str

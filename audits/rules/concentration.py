@@ -38,7 +38,7 @@ class SingleProvider(Parameters):
 def decide_single_provider(
     facts: DomainFacts, context: Context, parameters: SingleProvider
 ) -> Iterator[Judgement]:
-    """Share of the names all of whose addresses belong to one parent company."""
+    """Share of the names with all addresses in one parent company."""
     hosted = facts.hosted_names
     if not facts.in_cloud:
         yield not_applicable(facts, "no address in a cloud")
@@ -234,7 +234,7 @@ class IspConcentration(Parameters):
 def decide_isp_concentration(
     facts: DomainFacts, context: Context, parameters: IspConcentration
 ) -> Iterator[Judgement]:
-    """Each region of the domain whose routes depend on one downstream ISP."""
+    """Each region of the domain with routes through a single downstream ISP."""
     regions = sorted({(d.provider or "", d.region or "") for d in facts.in_regions})
     if not regions:
         yield not_applicable(facts, "no region is visible")

@@ -26,7 +26,7 @@ class NoParameters(Parameters):
 def decide_dangling(
     facts: DomainFacts, context: Context, parameters: NoParameters
 ) -> Iterator[Judgement]:
-    """Each name whose alias leads to a provider's name that does not exist."""
+    """Each name with an alias to a missing name of a provider."""
     yield from _evaluate_dangling(
         facts, facts.dangling, "leads to {0.missing}, which does not exist"
     )
@@ -35,7 +35,7 @@ def decide_dangling(
 def decide_claimable(
     facts: DomainFacts, context: Context, parameters: NoParameters
 ) -> Iterator[Judgement]:
-    """Each dangling name whose missing target customers of the provider may choose themselves."""
+    """Each dangling name with a missing target that customers of the provider can choose."""
     text = "leads to {0.missing}; anyone may be able to register it with {0.provider}"
     yield from _evaluate_dangling(facts, [d for d in facts.dangling if d.claimable], text)
 

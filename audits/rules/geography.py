@@ -55,7 +55,7 @@ def decide_single_region(
 
 
 def _visible_share(facts: DomainFacts) -> float:
-    """The share of the cloud-hosted names whose region is visible."""
+    """The share of the cloud-hosted names with a visible region."""
     hosted = sum(d.names for d in facts.in_cloud)
     return sum(d.names for d in facts.in_regions) / hosted if hosted else 0.0
 
@@ -209,7 +209,7 @@ class Jurisdiction(Parameters):
 def decide_jurisdiction(
     facts: DomainFacts, context: Context, parameters: Jurisdiction
 ) -> Iterator[Judgement]:
-    """Each provider whose ultimate parent has its seat outside the allowed countries."""
+    """Each provider with an ultimate parent outside the allowed countries."""
     if not facts.in_cloud:
         yield not_applicable(facts, "no address in a cloud")
         return
@@ -248,7 +248,7 @@ class CustomerCountry(Parameters):
 def decide_customer_country(
     facts: DomainFacts, context: Context, parameters: CustomerCountry
 ) -> Iterator[Judgement]:
-    """Customers whose country hosts nothing of the domain, by weight."""
+    """Customers in countries without hosting of the domain, by weight."""
     total = sum(facts.customers.values())
     hosting = {
         country

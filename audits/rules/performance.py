@@ -34,7 +34,7 @@ class SlowCountry(Parameters):
 def decide_slow_country(
     facts: DomainFacts, context: Context, parameters: SlowCountry
 ) -> Iterator[Judgement]:
-    """Each country whose best region of the domain is slower, with its whole 95 % interval."""
+    """Each country in which the domain's best region is slower, with its whole 95 % interval."""
     regions = _regions(facts)
     countries = parameters.countries or tuple(sorted(facts.customers))
     if not regions:

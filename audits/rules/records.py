@@ -14,7 +14,7 @@ class NoParameters(Parameters):
 def decide_ipv6(
     facts: DomainFacts, context: Context, parameters: NoParameters
 ) -> Iterator[Judgement]:
-    """No name of the domain has an IPv6 address, although AAAA was asked."""
+    """No name of the domain has an IPv6 address, although AAAA was queried."""
     if facts.ipv6_names:
         yield passed(facts, facts.ipv6_names, facts.ipv6_name)
     elif not context.asked_ipv6:

@@ -1,4 +1,4 @@
-"""Run schemathesis against a filled site as operator, tenant and nobody, and count the cases.
+"""Run schemathesis against a filled site as operator, tenant and anonymous, and count the cases.
 
 ``python -m benchmarks.api.fuzz`` in the project's environment; ``--help`` has the options.
 """

@@ -1,8 +1,8 @@
 """Hooks of schemathesis: most cases name things that exist, and semantic refusals are known.
 
 The environment has ``EXISTING``, the file that ``tests.api.objects`` printed; ``ROLE``, one of
-operator, tenant and nobody; ``SITE``, the address of the site; and ``REFUSED``, the file into which
-the number of refusals by each rule of ``semantic_rules.toml`` is written.
+operator, tenant and anonymous; ``SITE``, the address of the site; and ``REFUSED``, the file into
+which the number of refusals by each rule of ``semantic_rules.toml`` is written.
 """
 
 import atexit
@@ -27,7 +27,7 @@ ROLE, SITE = os.environ["ROLE"], os.environ["SITE"]
 OWNED: dict[str, Any] = EXISTING["owned"].get(ROLE, EXISTING["owned"]["tenant"])
 TOKEN: str = EXISTING["tokens"].get(ROLE, "")
 RULES = tomllib.loads((Path(__file__).parent / "semantic_rules.toml").read_text())["rule"]
-# The rest stays as it was generated, so that what does not exist is asked for too.
+# The rest stays as it was generated, so that what does not exist is requested too.
 SHARE, SHARE_STATEFUL = 0.9, 0.5
 KINDS = ("json", "csv", "jsonl", "parquet")
 SURVEY_TABLES = ("providers.json", "regions.csv", "regions", "patterns.jsonl", "regions.parquet")
@@ -210,7 +210,7 @@ REQUESTS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def _body_values(path: str, body: dict[str, Any]) -> dict[str, Any]:
-    """Usable values for the fields of a body that is as its schema says."""
+    """Usable values for the fields of a body that is as its schema states."""
     known: dict[str, Any] = {
         "domains": random.choice((DOMAINS, "\n".join(DOMAINS))),
         "domain_list": OWNED["domain_list"],

@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.audits.planted [--seed N] [--scale 1/N]``: 300 domains of the world
 ``audits`` are surveyed over sockets, then the same domains a version later, with zones, customers
-and an imported measurement campaign; the audit of the later version stands beside what was planted.
+and an imported measurement campaign; the audit of the later version is next to what was planted.
 """
 
 import argparse
@@ -178,7 +178,7 @@ def import_campaign(site: Installation, truth: dict[str, Any]) -> None:
 
 
 def build(site: Installation, world: str) -> World:
-    """A version of the world, whose addresses and places are known."""
+    """A version of the world, with known addresses and places."""
     return build_world(world, scale=Fraction(site.world[1]), seed=int(site.world[3]))
 
 

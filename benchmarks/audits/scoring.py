@@ -106,7 +106,7 @@ class Lake:
         self._known: dict[str, set[tuple[str, ...]]] = {}
 
     def unresolved(self, report: dict[str, Any]) -> list[str]:
-        """Findings without evidence, or with evidence whose row is not there."""
+        """Findings without evidence, or with evidence that refers to a missing row."""
         return [
             f"{row['id']}: {row['evidence'] or 'none'}"
             for row in report["findings"]

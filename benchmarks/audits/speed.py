@@ -1,8 +1,8 @@
 """What an audit of a large finished survey takes, from the request to its pages.
 
 The real server (one process) gets ``POST /api/v1/audits``; this process then does what a worker
-does, so that its CPU clock is that of the audit. Pages are asked like those of surveys
-(``benchmarks.pages.serve``). Rules about records that are asked for are left out: no name server
+does, so that its CPU clock is that of the audit. Pages are requested like those of surveys
+(``benchmarks.pages.serve``). Rules about further records are left out: no name server
 answers here.
 
     python -m benchmarks.audits.speed DATA_FOLDER [SURVEY]

@@ -32,7 +32,7 @@ STUDY = 34_000_000
 
 
 def main() -> None:
-    """Everything that was asked for, one table after the other."""
+    """Everything that was requested, one table after the other."""
     options = read_options()
     peers.use(options.peers)
     data = options.data if options.data and options.data.is_dir() else None

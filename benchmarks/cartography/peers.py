@@ -15,7 +15,7 @@ Find = Callable[[Any], Any]
 @dataclass(frozen=True)
 class Peer:
     """A loaded table: its own call for an address as text, and as a number or packed bytes; and
-    the number that an answer of such a call stands for."""
+    the number that an answer of such a call represents."""
 
     name: str
     by_text: Find

@@ -52,7 +52,7 @@ class Source:
 @dataclass(frozen=True)
 class Case:
     """A table with what peers hold: (prefix, number) by family; ``numbers`` turns our labels into
-    those numbers, and its last entry stands for no label."""
+    those numbers, and its last entry represents no label."""
 
     name: str
     addresses: AddressMap

@@ -12,7 +12,7 @@ from crawlers.files.jsonl import LineWriter
 def main(names: str, out: str, *endpoints: str) -> None:
     """Ask every name's A records of these resolvers."""
     questions = map(Question, Path(names).read_text().split())
-    # A cold resolver takes its time, and asking again would only add to its work.
+    # A cold resolver is slow, and asking again would only add to its work.
     config = EngineConfig(window=300, timeout_s=30.0, retries=1)
     servers = [parse_server(endpoint) for endpoint in endpoints]
     with Path(out).open("w") as output, Engine(servers, config) as engine:

@@ -35,7 +35,7 @@ ACCEPTED, LEFT = "lines of the compiled loop", "left to the reference engine"
 REFUSED = "lines of replies that dnspython refuses as a whole"
 _LABEL = "127.0.0.1:53"
 _FAMILY, _COPIES = 6, 5
-# What stands behind a packet in its cell, in turn.
+# What follows a packet in its cell, in turn.
 _REST = (b"\0", b"\xc0", b"\x01")
 
 

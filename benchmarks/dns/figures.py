@@ -30,7 +30,7 @@ class Figures:
         self.notes: dict[str, tuple[str, ...]] = {}
 
     def add(self, label: str, cost: Cost) -> None:
-        """Take in one run."""
+        """Record one run."""
         self.costs[label].append(cost)
 
     def middle(self, label: str, figure: Callable[[Cost], float]) -> float:

@@ -1,6 +1,6 @@
 """Spoiled replies through a real engine and real sockets: the short way against the long one.
 
-Each question is asked twice and gets the same bytes both times. A question with a client subnet
+Each question is queried twice and gets the same bytes both times. A question with a client subnet
 always takes the long way, so both results have to be equal, and equal to a fresh reading.
 """
 
@@ -49,7 +49,7 @@ def build_case(chance: random.Random, packet: Packet) -> Case | None:
     mood = chance.random()
     floor = 12 if mood < 0.1 else packet.question_end
     reply = bytearray(packet.data if mood > 0.9 else corrupt(chance, packet, floor=floor))
-    # A cut reply is asked again by TCP, and FORMERR changes what the engine thinks of the server.
+    # Truncated replies are repeated over TCP; FORMERR changes the engine's state of the server.
     reply[2:4] = reply[2] & 0xFD, reply[3] ^ (3 if reply[3] & 15 == 1 else 0)
     if mood < 0.02:
         reply[chance.randrange(2, 6)] ^= 1 << chance.randrange(8)
@@ -105,7 +105,7 @@ class Loopback:
         self._collect(1, results)
 
     def reset(self) -> None:
-        """Begin anew with nothing remembered."""
+        """Begin again with nothing remembered."""
         self._run = self._engine.open_run()
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class Loopback:
         return {result.question.tag: result for result in self._run.step(wait_s)}
 
     def _collect(self, count: int, results: dict[int, Result]) -> None:
-        """Results of all; what was skipped, or is asked again, gets an empty result."""
+        """Results of all; what was skipped, or is repeated, gets an empty result."""
         for number in range(_MOST_STEPS):
             results.update(self._step(_STEP_S if number else 0))
             if len(results) == count:

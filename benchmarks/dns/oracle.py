@@ -26,7 +26,7 @@ _OPT, _CLIENT_SUBNET, _IN = 41, 8, 1
 _STYLE = dns.rdata.RdataStyle(omit_final_dot=True)
 _PLAIN = frozenset(range(33, 127)) - {46, 92}
 _ADDRESSES = {1: socket.AF_INET, 28: socket.AF_INET6}
-# Types whose text is one name, perhaps behind numbers, and the fields that make it.
+# Types with one name as their text, perhaps behind numbers, and the fields that make it.
 _FIELDS = {
     2: ("target",),
     5: ("target",),

@@ -1,8 +1,8 @@
 """Replies of every kind from a seed: well-formed ones that share zones, and what spoils them.
 
 A plan lists the records of a reply and how its names are compressed; written with several first
-labels it gives a family whose replies end alike but elsewhere. ``spoil`` changes a reply in its
-structure, and leaves the question alone unless asked otherwise.
+labels it gives a family of replies with equal endings at different offsets. ``spoil`` changes
+the structure of a reply, and leaves the question alone unless asked otherwise.
 """
 
 import random
@@ -410,7 +410,7 @@ def _insert(chance: random.Random, data: bytearray, packet: Packet, floor: int) 
 
 
 def _add_pointer_chain(chance: random.Random, data: bytearray, _: Packet, floor: int) -> None:
-    """Pointers to pointers to pointers, and a record whose owner is the last of them."""
+    """Pointers to pointers to pointers, and a record owned by the last of them."""
     steps = chance.choice((2, 14, 15, 16, 17, 18, 40, 130))
     owner, at = chance.choice((12, 12, 0, floor, len(data))), len(data) + 11
     pieces = [b"\0\xff\0\0\1\0\0\0\0" + (2 * steps).to_bytes(2, "big")]

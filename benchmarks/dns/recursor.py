@@ -14,7 +14,7 @@ from benchmarks.dns.accounting import Failed
 _START_S = 10.0
 _LOOK_S = 0.05
 # The cache is large enough for every name of a benchmark. Reserved names ("test") are resolved like
-# any other, and only servers on loopback are asked, even where a delegation names others.
+# any other, and only servers on loopback are queried, even where a delegation names others.
 _SETTINGS = """server:
   interface: {address}
   port: {port}
@@ -69,7 +69,7 @@ def write_hints(path: Path, roots: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def recursing(binary: str, folder: Path, roots: Sequence[str], port: int) -> Iterator[Recursor]:
-    """Run Unbound on these roots, whose servers all have port 53; raises ``Failed``."""
+    """Run Unbound on these roots, with all servers on port 53; raises ``Failed``."""
     address = "127.54.0.1"
     write_hints(folder / "hints", roots)
     settings = folder / "unbound.conf"

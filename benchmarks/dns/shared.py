@@ -168,7 +168,7 @@ class _Survey:
         ]
 
     def _kill_one(self, workers: list[Any], kill_at: float) -> None:
-        """Kill the first worker amid a shard, and start it anew after two seconds."""
+        """Kill the first worker amid a shard, and start it again after two seconds."""
         site = self.site
         wait(lambda: self._done() >= kill_at and self._is_amid(workers[0]), LONGEST_S)
         self.cpu_s += _cpu_s(workers[0])
@@ -180,7 +180,7 @@ class _Survey:
         self.taken_up_s = time.monotonic() - killed_at
 
     def _done(self) -> float:
-        """The share of shards that have ended; nought before the survey stands."""
+        """The share of shards that have ended; zero before the survey exists."""
         with contextlib.suppress(Exception):
             states = [state for state, *_ in self.site.shards()]
             return states.count("done") / len(states)

@@ -121,7 +121,7 @@ def summary(folder: Path) -> Summary:
 
 
 def counts(folder: Path, names: int) -> npt.NDArray[np.uint8]:
-    """How often each name was asked."""
+    """How often each name was queried."""
     return np.fromfile(folder / "counts", np.uint8, names)
 
 

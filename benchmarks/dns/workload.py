@@ -59,11 +59,11 @@ class Workload:
 
     @cached_property
     def truth(self) -> dict[str, Expected]:
-        """The expected answer of every name that is asked."""
+        """The expected answer of every name that is queried."""
         return {name: e for zone in range(self.zones) for name, e in self._zone_truth(zone)}
 
     def names(self, count: int | None = None) -> list[str]:
-        """The names in the order in which they are asked, always the same for one seed."""
+        """The names in the order in which they are queried, always the same for one seed."""
         shuffled = list(self.truth)
         random.Random(self.seed).shuffle(shuffled)
         return shuffled[:count]

@@ -1,9 +1,9 @@
 """How long the server works on a page of a stored survey, and how many pages one core gives.
 
-The real server (one process) answers over loopback on a data folder that is given. Beside
-the wall clock stands the CPU time of the server process, which other work on the machine
-does not lengthen. Every page is asked once cold, then many times; of a domain's and a name's page
-every request asks for another one, so that nothing is remembered.
+The real server (one process) answers over loopback on a given data folder. Besides
+wall time, the CPU time of the server process is measured, which other work on the machine
+does not lengthen. Every page is requested once cold, then many times; of a domain's and a name's
+page every request is for another one, so that nothing is remembered.
 
     python -m benchmarks.pages.serve DATA_FOLDER [SURVEY] [--before SURVEY] [--json]
 """
@@ -104,7 +104,7 @@ def serving(data: Path) -> Iterator[Server]:
     server = Server(data)
     try:
         server.wait()
-        server.get("/about/")  # imports and templates of the first page ever are nobody's cost
+        server.get("/about/")  # imports and templates of the first page are not counted
         yield server
     finally:
         server.process.terminate()

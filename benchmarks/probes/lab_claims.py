@@ -33,7 +33,7 @@ from testbed.namespaces.truth import (
 CLOCK = SystemClock()
 AT_ONCE = 3
 PROTOCOLS = ("udp", "icmp", "tcp")
-# Packets that a flow is asked with, and flows of a pair; pairs behind balancers that are asked.
+# Packets per flow, flows per pair, and number of pairs behind load balancers.
 FLOW_TRIES, FLOWS, FLOW_PAIRS = 5, 6, 8
 LOSSES, STREAM = (0.01, 0.05, 0.1), 600
 OCTETS, NEAR, TRIES = 1_000_000, 0.05, 5
@@ -184,12 +184,12 @@ def _find_wrong_routes(lab: Laboratory, start: str, end: str) -> str:
 
 
 def isps(lab: Laboratory) -> Claim:
-    """Traceroutes from every instance to every vantage point, and whose hops are."""
+    """Traceroutes from every instance to every vantage point, and the owners of the hops."""
     return compared(lab, "ISPs", measure_routes(lab, 0))
 
 
 def failure(lab: Laboratory) -> Claim:
-    """The ISP whose failure cuts off most; the others find ways where there are any."""
+    """The ISP with the most ends cut off by its failure; other ends are rerouted."""
     asn = max(
         sorted({n.asn for n in lab.plan.nodes if 0 < n.asn - lab.plan.cloud_asn < 10}),
         key=lambda a: len(_cut_off(lab, a)),
@@ -220,7 +220,7 @@ def _unreached(lab: Laboratory) -> set[Pair]:
 
 
 def _unreached_in(lab: Laboratory, truth: Any) -> set[Pair]:
-    """Regions none of whose instances an end reaches."""
+    """Regions without an instance that an end reaches."""
     ends = lab.plan.of_kind("instance")
     return {
         (region, vantage.name)

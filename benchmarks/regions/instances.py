@@ -47,7 +47,7 @@ SEEDS, KS = (1, 2, 3), (3, 4, 5, 6, 8, 10)
 
 @dataclass(frozen=True, eq=False)
 class Instance:
-    """Round trips in ms per client and region, weights, and where each region stands."""
+    """Return round-trip times (ms) per client and region, weights, and places of the regions."""
 
     base_ms: Any
     weights: Any

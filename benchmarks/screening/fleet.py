@@ -1,4 +1,4 @@
-"""Proves the error rates of all decisions on pools whose truth is planted.
+"""Proves the error rates of all decisions on pools with planted truth.
 
 ``python -m benchmarks.screening.fleet``
 """

@@ -202,7 +202,7 @@ def find_percentile(values: list[float], share: float) -> float:
 
 
 def enrol_agents(options: argparse.Namespace, port: int, token: str) -> list[Agent]:
-    """Agents whose reports differ in id and name."""
+    """Agents with reports that differ in id and name."""
     document = json.loads(SAMPLE.read_bytes())
     document["report_id"], document["host"]["name"] = "REPORT-ID", "NAME"
     template = json.dumps(document, separators=(",", ":"))

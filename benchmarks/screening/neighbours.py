@@ -2,7 +2,7 @@
 
 ``idle`` does nothing; ``hog`` computes at ordinary priority; ``burst`` computes at real-time
 priority for so long in every 100 ms or more; ``quota`` puts a process and a hog into a control
-group whose CPU quota they exhaust.
+group with an exhausted CPU quota.
 """
 
 import contextlib
@@ -136,7 +136,7 @@ def _remove(folder: Path) -> None:
 
 @contextlib.contextmanager
 def quota(cpu: int, cpus: float = 0.3) -> Iterator[Path]:
-    """A hog in a group whose quota it exhausts; the measured process joins by the path given."""
+    """A hog that exhausts the quota of its group; the measured process joins by the path given."""
     with create_group(cpus) as folder, run_python(HOG, cpu) as pid:
         (folder / "cgroup.procs").write_text(str(pid))
         yield folder

@@ -35,7 +35,7 @@ class Trees:
     own: radix.Radix = field(default_factory=radix.Radix)
 
     def find(self, address: str) -> str | None:
-        """Whose cloud an address is in."""
+        """Return the cloud of an address."""
         try:
             best = self.cloud.search_best(address)
         except ValueError:

@@ -59,7 +59,7 @@ def links_in(folder: Path) -> Iterator[int]:
 
 @contextmanager
 def listener() -> Iterator[int]:
-    """A port whose connections the kernel takes by itself, so that no thread is waited for."""
+    """A port with connections accepted by the kernel alone, so that no thread is needed."""
     with socket.create_server(("127.0.0.1", 0), backlog=4_096) as server:
         yield server.getsockname()[1]
 

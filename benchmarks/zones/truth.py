@@ -1,6 +1,6 @@
-"""Proves how often zones are found, and how often wrongly, in regions whose truth is known.
+"""Proves how often zones are found, and how often wrongly, in regions with known truth.
 
-Every scenario is made anew from several seeds; coverage, error and recovered labels are those of
+Every scenario is made again from several seeds; coverage, error and recovered labels are those of
 all of them together.
 """
 

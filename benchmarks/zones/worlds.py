@@ -1,4 +1,4 @@
-"""Regions whose zones are known: accounts, own instances, targets and round trips from a seed."""
+"""Regions with known zones: accounts, own instances, targets and round trips from a seed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

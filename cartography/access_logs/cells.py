@@ -1,7 +1,7 @@
 """Counts of requests by cell, with at most a few pseudonyms of clients per cell.
 
 A pseudonym is a keyed hash of an address. The key is random and lives as long as one import, so
-that pseudonyms say only whether a cell has enough different clients.
+that pseudonyms state only whether a cell has enough different clients.
 """
 
 import importlib

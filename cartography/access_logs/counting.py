@@ -1,6 +1,6 @@
 """Read access logs and count requests by country, city and network of the clients.
 
-What comes out are counts of cells with at least ``MIN_CLIENTS`` different clients.
+The results are counts of cells with at least ``MIN_CLIENTS`` different clients.
 """
 
 from collections.abc import Iterator, Sequence
@@ -50,7 +50,7 @@ class ClientCounts:
     countries: dict[str, int] = field(default_factory=dict)
     cities: _Table = field(default_factory=dict)
     networks: _Table = field(default_factory=dict)
-    # Requests of clients whose address no table places.
+    # Requests of clients without a place in the tables.
     unmatched: int = 0
     # Requests of countries with fewer different clients than the floor.
     withheld: int = 0
@@ -185,7 +185,7 @@ def merge_small_cells(rows: list[tuple[str, int, int]]) -> dict[str, int]:
     """Return counts of (name, count, different clients) rows; small ones are in the rest, ``""``.
 
     Where the rest itself would have too few clients, the smallest other cell joins it, since the
-    rest is what a total tells beside the cells.
+    rest is the difference of a total and its cells.
     """
     kept = sorted((r for r in rows if r[0] and r[2] >= MIN_CLIENTS), key=lambda r: (-r[1], r[0]))
     rest = [r for r in rows if not r[0] or r[2] < MIN_CLIENTS]

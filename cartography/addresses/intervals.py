@@ -124,7 +124,7 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Nest:
-    """Prefixes flattened: intervals whose labels are positions of prefixes, and for each prefix
+    """Prefixes flattened: intervals with positions of prefixes as labels, and for each prefix
     the position of the smallest other one around it, -1 for none."""
 
     intervals: Intervals

@@ -124,7 +124,7 @@ def _find_colons(_context: Any, text: Any, _at: Any) -> Any:
 
 @compile_division
 def starts_like_ipv6(text: Text, begin: Any, end: Any) -> Any:
-    """Whether a colon stands among the first five signs, as in every IPv6 address."""
+    """Whether a colon is among the first five characters, as in every IPv6 address."""
     size = np.uint64(min(end - begin, 5))
     one = np.uint64(1)
     return (_find_colons(text, begin) & ((one << size) - one)) != 0

@@ -52,7 +52,7 @@ def read_regular(plain: bytes) -> tuple[Regular, list[tuple[int, bytes]]]:
 def _values(
     data: NDArray[np.uint8], separators: NDArray[np.intp], begins: NDArray[np.intp]
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.bool_]]:
-    """The six numbers of each line, whose separators begin at a place among all of them; and which
+    """The six numbers of each line, by the index after its first separator; and which
     lines have them all, each within its bounds and behind its own sign."""
     before = separators[begins - 1]
     before[begins == 0] = -1
@@ -78,7 +78,7 @@ def _within_bounds(values: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
 
 
 def _number(data: NDArray[np.uint8], ends: Any, sizes: Any) -> NDArray[np.int64]:
-    """The number whose digits end before each place: the last digit of all, then those before it
+    """The number with its digits before each place: the last digit of all, then those before it
     where there are any."""
     number: NDArray[np.int64] = (data[ends - 1] - _ZERO).astype(np.int64)
     power = 10

@@ -1,7 +1,7 @@
 """Names of autonomous systems: a published list in, a name for each number out.
 
-pyasn's JSON object, iptoasn's table (whose fifth column is the name), and plain lines of a number
-and a name, as in the registries' ``autnums`` and ``asn.txt``.
+pyasn's JSON object, iptoasn's table (with the name in the fifth column), and plain lines of a
+number and a name, as in the registries' ``autnums`` and ``asn.txt``.
 """
 
 import json

@@ -15,7 +15,7 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
     """Findings of one name: a label, the rule of the missing target, and the answer as evidence.
 
     Only NXDOMAIN counts, since a name without addresses of one type still exists. The label is
-    ``dangling-claimable`` where anybody can have the missing name from its provider.
+    ``dangling-claimable`` where anyone can have the missing name from its provider.
     """
     gone = [a for a in answers if a.status == DnsStatus.NXDOMAIN and _alias_chain(a)]
     if not gone:
@@ -33,7 +33,7 @@ def find_dangling(answers: Sequence[Answer]) -> tuple[Front, ...]:
 
 
 def _applicable_rules(rules: Sequence[Rule]) -> list[Rule]:
-    """Return the rules whose conditions the missing name meets by itself."""
+    """Return the rules with conditions that the missing name meets by itself."""
     ids = {rule.id for rule in rules}
     return [r for r in rules if ids.issuperset(r.needs) and ids.isdisjoint(r.unless)]
 

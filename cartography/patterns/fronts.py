@@ -62,7 +62,7 @@ class Matcher:
         return found
 
     def match_name(self, name: str) -> tuple[int, ...]:
-        """Rules whose suffix or text a CNAME's target has."""
+        """Rules with the suffix or text of a CNAME's target."""
         found = self.suffixes.match(name)
         for text, n in self.texts:
             if text in name and n not in found:

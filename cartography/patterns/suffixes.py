@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 class SuffixIndex:
-    """Suffixes of two labels and more; ``*`` stands for one label that may vary.
+    """Suffixes of two labels and more; ``*`` represents one label that may vary.
 
     A name is looked up by its last two labels first, which almost no name shares with a suffix;
     then by one key per form (number of labels, place of the star) that occurs with them.

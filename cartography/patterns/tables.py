@@ -19,7 +19,7 @@ _TAIL = """array_to_string(CASE WHEN star = 0 THEN parts[n - depth + 1 : n] ELSE
 # shorter than: "1.1.1.". Comparing these letters first is four times as fast as cutting it off.
 _HEAD = 6
 # ``chains`` holds (name, cname), ``placed`` (name, address, provider, service, kind, region) for
-# every address of every name, with nulls outside published prefixes. Whoever has numbers for names,
+# every address of every name, with nulls outside published prefixes. With numbers for names,
 # aliases and addresses may put them in place of the texts before the fronts are found.
 TARGETS_SQL = f"""
 CREATE OR REPLACE TEMP TABLE pattern_matches AS
@@ -79,7 +79,7 @@ FRONTS_SQL = f"""
 SELECT h.name, r.provider, r.label, r.id AS rule, h.instance
 FROM (SELECT DISTINCT * FROM ({HITS_SQL})) h JOIN pattern_rules r USING (rule)
 """
-# A name whose chain ends at a target that does not exist: ``ends`` holds (name, cname, status).
+# A name with a chain that ends at a missing target: ``ends`` holds (name, cname, status).
 DANGLING_SQL = """
 WITH ended AS (
   SELECT e.name, e.cname, m.rule FROM ends e JOIN pattern_matches m USING (cname)

@@ -19,7 +19,7 @@ from core.providers import PROVIDERS
 class Reader(Protocol):
     """What the module of a provider defines; ``data`` is uncompressed, without a byte-order mark.
 
-    A provider whose ``range_urls`` are web pages also has ``locate(page, url)``, which returns the
+    A provider with web pages as ``range_urls`` also has ``locate(page, url)``, which returns the
     URL of the file that a page links to.
     """
 

@@ -61,7 +61,7 @@ def find_endpoints(
     near = np.where(toward, page.is_near[ends[0]], page.is_near[ends[1]])
     if not is_named:
         word = np.where(toward, *stated)
-        # Without a word from anybody, the end that is in no cloud is the client.
+        # Without a word from anyone, the end that is in no cloud is the client.
         in_cloud = atlas.is_cloud[np.where(toward, first, second)]
         near = near | (word == 1) | ((word == -1) & ~in_cloud)
     return Endpoints(page, ends[0], ends[1], label, toward, near)

@@ -57,7 +57,7 @@ def read_host(text: str) -> ParsedName:
 
 
 def read_subject(text: str) -> ParsedName:
-    """The common name of a certificate's subject; a wildcard stands for what is under it."""
+    """The common name of a certificate's subject; a wildcard represents what is under it."""
     found = _COMMON_NAME.search(unescape(text))
     if not found:
         return NAMELESS

@@ -30,7 +30,7 @@ _OTHER_IDLE_S = 60.0
 _BATCH = 20_000
 _EXPIRY_PACKETS = 100_000
 _DNS = 53
-# More at once are a scan or a flood: then all are ended, and what goes on counts as another.
+# More at once are a scan or a flood: then all are ended, and what continues counts as another.
 _MOST_OPEN = 200_000
 
 Ends = tuple[bytes, int, bytes, int]

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 # More than ten terabytes in one connection are no measurement: Zeek takes sizes of TCP from
-# sequence numbers, which anybody can send. A block's sum still fits into 64 bits.
+# sequence numbers, which anyone can send. A block's sum still fits into 64 bits.
 MAX_COUNT = 10**13
 _DIGITS = len(str(MAX_COUNT)) - 1
 HOUR_S = 3600

@@ -44,7 +44,7 @@ class Assignment:
 
 
 def assign(problem: Problem, sure: float) -> Assignment:
-    """Zones of all labels; a label whose margin is below ``sure`` stays without one."""
+    """Zones of all labels; a label with a margin below ``sure`` has none."""
     rows = [i for i, label in enumerate(problem.labels) if label not in problem.fixed]
     taken = set(problem.fixed.values())
     columns = [j for j, zone in enumerate(problem.zones) if zone not in taken]

@@ -45,7 +45,7 @@ class Calibration:
 
     @property
     def own(self) -> tuple[int, ...]:
-        """Zones whose own round trips are calibrated."""
+        """Zones with calibrated own round trips."""
         return tuple(j for j in range(len(self.zones)) if (j, j) in self.kernels)
 
 

@@ -43,7 +43,7 @@ class RegionResult:
     """One region: verdicts in the order of the targets, and what they rest on.
 
     ``thresholds_ms`` is by probe's zone and other zone, empty where nothing calibrates;
-    ``unmapped_round_trips`` counts round trips whose probe's label has no common zone.
+    ``unmapped_round_trips`` counts round trips of probes with labels without a common zone.
     """
 
     region: str

@@ -21,7 +21,7 @@ _LONGEST_MS = 60_000.0
 
 
 class Row(NamedTuple):
-    """One row of a file, with where it stands."""
+    """One row of a file, with where it is."""
 
     line: int
     fields: dict[str, str]

@@ -1,4 +1,4 @@
-"""Infer zones by round trip: a target is in the zone whose calibrated round trips match best.
+"""Infer zones by round-trip time: a target is in the zone that matches its values best.
 
 The inputs are minimum round trips per target and probe zone, and the zones of targets already
 known; the result is a finding per target.
@@ -101,7 +101,7 @@ def _are_near(trips: RoundTrips, calibration: Calibration) -> NDArray[np.bool_]:
 
 
 def _log_odds(trips: RoundTrips, calibration: Calibration, rows: NDArray[np.bool_]) -> Floats:
-    """Log probability per target and zone; the last column stands for none of them."""
+    """Log probability per target and zone; the last column represents none of them."""
     width = len(trips.zones)
     kernels = {(i, j): _kernel(calibration, i, j) for i in range(width) for j in range(width)}
     odds = np.zeros((len(trips.known), width + 1))

@@ -24,7 +24,7 @@ class ZoneId(NamedTuple):
 
 
 class Target(NamedTuple):
-    """One address whose zone is asked for; ``internal`` is empty where it is not known."""
+    """One address with a requested zone; ``internal`` is empty where it is not known."""
 
     region: str
     target: str
@@ -56,7 +56,7 @@ class Rules:
     """How zones are inferred.
 
     ``lengths`` are prefix lengths of internal IPv4 addresses, the paper's /16 first; shares of
-    one are asked of each method before it answers. ``threshold_ms`` and ``gap_ms`` decide by
+    one are required of each method before it answers. ``threshold_ms`` and ``gap_ms`` decide by
     round trip where nothing calibrates a region, or everywhere with ``calibrate`` off.
     """
 

@@ -22,7 +22,7 @@ Labels = Mapping[tuple[str, str], str]  # (account, label) to common zone
 class AddressMap:
     """Probabilities and votes by prefix and zone, of one region.
 
-    ``unmapped`` are the prefixes of instances whose label has no common zone; ``purity`` is that
+    ``unmapped`` are the prefixes of instances with labels without a common zone; ``purity`` is that
     of the shortest prefixes.
     """
 

@@ -10,7 +10,7 @@ class Reason(StrEnum):
 
     NO_INTERNAL_ADDRESS = "no_internal_address"
     NO_SAMPLE = "no_sample"  # no own instance shares a prefix with the target
-    UNMAPPED_SAMPLES = "unmapped_samples"  # only instances whose label has no common zone do
+    UNMAPPED_SAMPLES = "unmapped_samples"  # only instances with labels without a common zone do
     CONFLICTING_SAMPLES = "conflicting_samples"  # they are in several zones
     NOT_PROBED = "not_probed"
     UNRESPONSIVE = "unresponsive"

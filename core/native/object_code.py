@@ -44,7 +44,7 @@ def load_native(
 ) -> Native:
     """Load the machine code of a loop; compile it, after ``announce()``, where there is none.
 
-    ``sources`` are the files that it is made of: a change of any of them compiles it anew. Raises
+    ``sources`` are the files that it is made of: a change of any of them compiles it again. Raises
     ``FileNotFoundError`` where there is none and ``announce`` is absent, ``AttributeError`` for a
     call that the C library lacks, and what the compiler raises where a platform cannot have it.
     """
@@ -86,7 +86,7 @@ def _object_path(llvm: Any, loop: Named, sources: Sequence[Path]) -> Path:
     ]
     digest = hashlib.sha256(b"\0".join(made_of)).hexdigest()[:24]
     beside = sources[0].parent
-    # An installed package may be somebody else's.
+    # An installed package may be someone else's.
     own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nephoscope"
     folder = beside / _FOLDER if os.access(beside, os.W_OK) else own
     return folder / f"{loop.module}.{loop.name}.{digest}.object"

@@ -1,4 +1,4 @@
-"""Follow the CNAME chain of a reply from the name that was asked."""
+"""Follow the CNAME chain of a reply from the name that was queried."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple

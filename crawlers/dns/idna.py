@@ -19,7 +19,7 @@ MAX_LABEL = 63
 # Characters of a rejected text that are quoted in the reason.
 _SHOWN = 80
 _PLAIN_LABEL = re.compile(r"(?!..--)[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
-# Characters whose properties are kept at once; there are over a million.
+# Maximum number of characters with cached properties; there are over a million.
 _MOST_KNOWN = 20_000
 
 
@@ -71,7 +71,7 @@ _MISPLACED = re.compile(r"(?:^|\.)(?:-|\.|$|[^.]{2}--)|-\.|-$")
 
 
 def _encode_plain(host: str) -> str:
-    """What ``idna.encode`` gives, for names whose labels need no rule on neighbours; else "".
+    """What ``idna.encode`` gives, for names with labels that need no contextual rule; else "".
 
     ``idna`` looks each character of each name up in its tables, which takes longer than all else
     in the reading of a list.

@@ -32,7 +32,7 @@ TYPE_CODES = {
 }
 TYPE_NAMES = {code: name for name, code in TYPE_CODES.items()}
 EDNS_SIZE = 1232
-# RFC 1035 section 5.1: three digits are a byte, any other character stands for itself.
+# RFC 1035 section 5.1: three digits are a byte, any other character represents itself.
 _ESCAPE = re.compile(rb"\\(?:(\d\d\d)|(\D)|\d{0,2}$|)")
 
 

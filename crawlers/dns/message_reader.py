@@ -38,7 +38,7 @@ def read_reply(
     additionals: bool = False,
     tails: SectionCache | None = None,
 ) -> Reply:
-    """Parse a reply whose question, which ends there, was matched before; ``Malformed``."""
+    """Parse a reply with a matched question that ends there; ``Malformed``."""
     try:
         _, flags, _, n_answers, _, _ = _HEADER.unpack_from(packet)
         if flags & _TRUNCATED:

@@ -170,7 +170,7 @@ def plain_name(packet: bytes, offset: int) -> str:
 
 
 def quote(data: bytes) -> str:
-    """A character string as it stands between quotation marks."""
+    """A character string unchanged between quotation marks."""
     text = data.decode("latin-1")
     if text.isascii() and text.isprintable() and '"' not in text and "\\" not in text:
         return text

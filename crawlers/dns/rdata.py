@@ -18,7 +18,7 @@ from crawlers.dns.svcb import InvalidRecordData, service_text
 
 Writer = Callable[[Names, int, int], str]
 
-# Types whose text dnspython writes. The list is closed because it looks on the disk for a module
+# Types formatted by dnspython. The list is closed because it looks on the disk for a module
 # each time that it meets a type for the first time, and a hostile server has 65,536 of them.
 RARE_TYPES = {
     11: "WKS",

@@ -1,8 +1,8 @@
 """Cache the parsed authority and additional sections that replies have in common.
 
 Replies of a zone end with the same name servers, but compression pointers in them move with the
-length of the name that was asked. So the end of a packet is looked up by its bytes, or by those of
-a template whose pointers were moved.
+length of the query name. So the end of a packet is looked up by its bytes, or by those of
+a template with shifted pointers.
 """
 
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ _make = tuple.__new__
 
 
 class SectionTail(NamedTuple):
-    """What stands behind the answers; ``rcode`` has the upper eight bits only."""
+    """What follows the answers; ``rcode`` has the upper eight bits only."""
 
     authorities: tuple[Record, ...] = ()
     additionals: tuple[Record, ...] = ()
@@ -54,15 +54,15 @@ class _Template(NamedTuple):
 
 # The bytes that an end leaned on, and what it meant for each value of them.
 _Known = tuple[slice, dict[bytes, SectionTail]]
-# By raw bytes and by where they stood. Zones of one operator end alike byte for byte.
+# By raw bytes and their offset. Zones of one operator end alike byte for byte.
 Entries = dict[bytes, dict[int, _Known]]
 
 
 class SectionCache:
-    """What stands behind the answers of a reply, read once for all replies that end alike.
+    """What follows the answers of a reply, read once for all replies that end alike.
 
     Names there may lean on the question or the answers by compression pointers. So an entry
-    remembers where it stood and all bytes that its names leaned on, and holds for no others.
+    remembers where it was and all bytes that its names leaned on, and holds for no others.
     """
 
     # A typical tail is about as long as the least that an entry counts for, so there are at
@@ -142,7 +142,7 @@ class SectionCache:
 
     def _store(self, packet: bytes, start: int, leaned_on: slice, tail: SectionTail) -> None:
         octets = len(packet) - start + leaned_on.stop - leaned_on.start
-        # Records take as much more room than their bytes as they are short.
+        # Records take as much more space than their bytes as they are short.
         records = len(tail[0]) + len(tail[1])
         self._left_octets -= max(octets, records * self._RECORD_OCTETS, self._LEAST_OCTETS)
         if self._left_octets < 0:
@@ -204,7 +204,7 @@ def _find_pointers(packet: bytes, offset: int) -> Iterator[int]:
 
 
 def _skip_name(packet: bytes, offset: int) -> tuple[int, tuple[int, ...]]:
-    """The offset behind a name, and where its pointer stands if it has one."""
+    """Return the offset after a name, and the offset of its pointer if it has one."""
     while 0 < (length := packet[offset]) < 64:
         offset += length + 1
     if not length:

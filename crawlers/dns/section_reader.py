@@ -9,7 +9,7 @@ from crawlers.dns.rdata import WRITERS, find_writer
 
 OPT = 41
 FIXED = struct.Struct("!HHIH")
-# A record whose owner is a pointer, as most are.
+# A record with a pointer as its owner, as most have.
 POINTED = struct.Struct("!HHHIH")
 # All that hostile bytes can make the readers raise.
 FAULTS = (IndexError, OSError, ValueError, struct.error)

@@ -149,7 +149,7 @@ class EngineStats:
     retries: int = 0
     tcp: int = 0
     stray: int = 0
-    # Replies that found no room in a socket's buffer, since the process came too late for them.
+    # Replies that found no space in a socket's buffer, since the process came too late for them.
     overflows: int = 0
     by_status: dict[str, int] = field(default_factory=dict)
 

@@ -89,7 +89,7 @@ class Engine:
             yield from run.step()
 
     def open_run(self) -> Run:
-        """A run whose loop is the caller's own; an earlier run of this engine ends with it."""
+        """A run with a loop in the caller; an earlier run of this engine ends with it."""
         self.end_runs()
         return Run(self)
 

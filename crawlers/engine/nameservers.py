@@ -68,7 +68,7 @@ def system_name_servers(path: Path = Path("/etc/resolv.conf")) -> tuple[Server, 
 
 
 def may_query_found(address: str, allowed: Sequence[Network] = ()) -> bool:
-    """Whether a server that was *found* (in an answer) may be asked.
+    """Whether a server that was *found* (in an answer) may be queried.
 
     Only public unicast addresses are, so that an answer cannot steer the crawler into a private
     or metadata network; the operator opens others by name.

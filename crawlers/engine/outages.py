@@ -31,11 +31,11 @@ _KEPT_ZONES, _LAST_ZONE = 3, "arpa"
 
 
 class Resend(Enum):
-    """Why a question that failed with all its tries was asked again."""
+    """Why a question that failed with all its tries was queried again."""
 
     NONE = 0
     GAP = 1  # its last try went while the servers were silent, and they have replied since
-    PROBE = 2  # nothing else was asked meanwhile, and a probe was answered
+    PROBE = 2  # nothing else was queried meanwhile, and a probe was answered
 
 
 class Outages:
@@ -129,7 +129,7 @@ class Outages:
         self.run.sender.again.append(slot)
 
     def end_probe(self, result: Result) -> bool:
-        """Whether a result was the probe's; then what was held is asked again."""
+        """Whether a result was the probe's; then what was held is queried again."""
         if result.question is not self._probe:
             return False
         self.run.in_flight -= 1

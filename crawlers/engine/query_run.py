@@ -45,7 +45,7 @@ class Run:
         self._turn = 0
 
     def ask(self, questions: Iterable[Question]) -> None:
-        """Add questions; they are read only as there is room in the window."""
+        """Add questions; they are read only as there is space in the window."""
         self.sources.append(iter(questions))
 
     @property
@@ -104,7 +104,7 @@ class Run:
         self.done.append(result)
 
     def queue_of(self, wait_s: float) -> deque[Silence]:
-        """Where queries stand whose answer is waited for so long."""
+        """Pending queries by how long they have waited."""
         found = self.silences.get(wait_s)
         if found is None:
             found = self.silences[wait_s] = deque()

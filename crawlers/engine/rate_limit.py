@@ -118,7 +118,7 @@ class RateLimiter:
     """What one sender does with the permissions of one key; not shared between threads.
 
     The first grant holds one permission, and each that was used up is followed by one of twice
-    the size: a server that is asked once costs the others nothing.
+    the size: a server that is queried once costs the others nothing.
     """
 
     __slots__ = (

@@ -61,7 +61,7 @@ _KINDS = _build_header_table()
 
 
 class Receiver:
-    """Takes in what comes back to one run."""
+    """Receives the replies of one run."""
 
     def __init__(self, run: "Run") -> None:
         self.run = run
@@ -96,7 +96,7 @@ class Receiver:
 
     def read(self, channel: Channel, packets: list[bytes]) -> None:  # noqa: C901, PLR0915
         """The short way of replies: no record, or one address right behind the question."""
-        # What most replies need stands here in one piece: a call costs as much as its work.
+        # The path of most replies is one function: a call costs as much as its work.
         pending, short, now = channel.pending, list[Result](), self.run.now()
         find, find_kind, make, unpack = pending.get, self._kinds.get, _MAKE, _A_RECORD.unpack_from
         has_mixed_cases = self.run.config.case_mixing
@@ -236,7 +236,7 @@ class Receiver:
             self.run.pending_queries.refuse(slot, now)
 
     def _overdue(self, channel: Channel, ident: bytes) -> Waiting | None:
-        """What waits for a reply to a last try whose first time-out is over: now it pends again."""
+        """Return to pending what waits for a reply to its last try after its first timeout."""
         found = channel.overdue.get(ident)
         if found is None or not found[2].is_waiting or found[2].sent[-1] != (channel, ident):
             return None
@@ -247,7 +247,7 @@ class Receiver:
         return found
 
     def _accept_late(self, channel: Channel, packet: bytes) -> bool:
-        """Take in the reply to a query that was sent again since; whether it was one."""
+        """Record the reply to a query that was sent again since; whether it was one."""
         overdue = channel.overdue.get(packet[:2])
         if overdue is None:
             return False
@@ -279,7 +279,7 @@ class Receiver:
             while queue_ and queue_[0][0] <= before:
                 sent_at, idents, channel = queue_.popleft()
                 for ident in [i for i in idents if i in channel.pending]:
-                    # An id whose question was answered may serve a later one by now.
+                    # The id of an answered question may be in use by a later one.
                     if channel.pending[ident][1] == sent_at:
                         self.miss(channel, ident, now)
 

@@ -14,7 +14,7 @@ _QUIET_TRIES = 20
 _ADAPT_EVERY_S, _SHRINK, _GROW, _LEAST_ROOM = 0.1, 0.7, 1.03, 256
 _SHORTEST_REST_S, _LONGEST_REST_S = 5.0, 300.0
 # A congestion window begins with what fits into the usual receive buffer of a server's socket. At
-# its least, one question in flight stands for each eighth of the longest time-out of a server that
+# its least, one question in flight represents each eighth of the longest time-out of a server that
 # answers eight a second.
 _FIRST_WINDOW, _LEAST_WINDOW, _WINDOW_STEP = 256, 16, 16
 # Resolvers leave some names unanswered, and lines lose packets: that much is no congestion.
@@ -23,7 +23,7 @@ _MOST_MISSED, _LEAST_COUNTED, _REMEMBERED = 0.1, 16, 256
 
 @dataclass(slots=True)
 class ZoneLimit:
-    """When each zone may be asked next: one query each ``1 / rate`` seconds."""
+    """When each zone may be queried next: one query each ``1 / rate`` seconds."""
 
     rate: float
     free_at: dict[str, float] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class ZoneLimit:
 
 @dataclass(slots=True)
 class ReceiveWindow:
-    """How many questions may be in flight: fewer as soon as replies found no room here.
+    """How many questions may be in flight: fewer as soon as replies found no space here.
 
     A process that does not get its core for a while finds its sockets' buffers full, and asking
     again would fill them again.
@@ -57,7 +57,7 @@ class ReceiveWindow:
         return now >= self.due_at
 
     def adapt(self, now: float, overflows: int) -> None:
-        """Take in how many replies found no room so far."""
+        """Record how many replies found no space so far."""
         self.due_at = now + _ADAPT_EVERY_S
         if overflows > self.overflows:
             self.size = max(min(self.most, _LEAST_ROOM), int(self.size * _SHRINK))
@@ -79,7 +79,7 @@ class CongestionWindow:
     answered: int = 0
     missed: int = 0
     reduced_at: float = 0.0
-    # When a reply came to a query whose time-out was over.
+    # When a reply came to a query after its timeout.
     late_at: float = 0.0
 
     def __post_init__(self) -> None:
@@ -99,7 +99,7 @@ class CongestionWindow:
         return self.reduced_at > since and self.late_at > since
 
     def note_missing(self, sent_at: float, now: float, in_flight: int) -> None:
-        """Count a query whose time-out passed; ``in_flight`` are the others still unanswered."""
+        """Count a query after its timeout; ``in_flight`` are the others still unanswered."""
         if sent_at < self.reduced_at:
             return
         self.missed += 1
@@ -124,7 +124,7 @@ class RoundTripEstimator:
     spread_s: float = 0.0
 
     def learn(self, rtt_s: float) -> None:
-        """Take in one round trip of a first try."""
+        """Record one round trip of a first try."""
         if not self.mean_s:
             self.mean_s, self.spread_s = rtt_s, rtt_s / 2
             return

@@ -25,7 +25,7 @@ _STATUS_BY_RCODE = {
 }
 _FORMERR = 1
 _REFUSALS = frozenset({DnsStatus.REFUSED, DnsStatus.SERVFAIL, DnsStatus.NOTIMP, DnsStatus.OTHER})
-# From this try on a question is asked without EDNS where none was ever answered with it: some
+# From this try on a question is queried without EDNS where none was ever answered with it: some
 # firewalls drop what they do not know (RFC 6891 section 6.2.2).
 _PLAIN_FROM_TRY = 2
 
@@ -62,7 +62,7 @@ class PendingQuery:
         self.tries = 0
         self.attempts = 0
         self.began_at = 0.0
-        # All its tries were lost in congestion, and it was given as many once more.
+        # All its tries were lost in congestion, and it was given as many again.
         self.is_repeated = False
         self.edns = peer.edns
         self.over_tcp = False
@@ -88,7 +88,7 @@ class PendingQueries:
         self.config = run.config
 
     def open(self, question: Question) -> PendingQuery | None:
-        """A slot for a question that cannot take the short way, unless it cannot be asked."""
+        """A slot for a question that cannot take the short way, unless it cannot be queried."""
         name, rrtype, _, server, _, _ = question
         peer = self.run.engine.peer_of(server) if server else self.run.next_peer()
         try:
@@ -102,14 +102,14 @@ class PendingQueries:
     def resume(
         self, question: Question, channel: Channel, asked: bytes, sent_at: float
     ) -> PendingQuery:
-        """A slot for a question whose first try went the short way."""
+        """Return a slot for a question with a first try by the fast path."""
         slot = PendingQuery(question, asked.lower(), channel.peer)
         slot.attempts = 1
         slot.sent_at = slot.began_at = sent_at
         return slot
 
     def accept(self, slot: PendingQuery, packet: bytes, end: int, now: float) -> None:
-        """Take in a reply that fits the slot's question; ``end`` is where that section ends."""
+        """Record a reply that fits the slot's question; ``end`` is where that section ends."""
         slot.peer.health.note_answer()
         slot.peer.window.note_answers(1)
         self.run.outages.note_reply(slot.peer, now)
@@ -126,7 +126,7 @@ class PendingQueries:
     def accept_late(
         self, slot: PendingQuery, channel: Channel, packet: bytes, sent_at: float
     ) -> bool:
-        """Take in the reply to an earlier try, if it settles the question; whether it does."""
+        """Record the reply to an earlier try, if it settles the question; whether it does."""
         now = self.run.now()
         reply = self.read(packet, 12 + len(slot.wire))
         if reply is None or reply.truncated or reply.rcode not in (0, 3):
@@ -158,7 +158,7 @@ class PendingQueries:
         slot.sent.clear()
 
     def read(self, packet: bytes, end: int) -> Reply | None:
-        """A reply whose question ends there, or nothing where it is malformed."""
+        """Return a reply with a question that ends there, None if it is malformed."""
         try:
             return read_reply(
                 packet, end, additionals=self.config.additionals, tails=self.run.receiver.tails
@@ -167,13 +167,13 @@ class PendingQueries:
             return None
 
     def refuse(self, slot: PendingQuery, now: float) -> None:
-        """Take in a bare FORMERR, as servers older than EDNS send it."""
+        """Record a bare FORMERR, as servers older than EDNS send it."""
         self.conclude(slot, Reply(_FORMERR, truncated=False, authoritative=False), now)
 
     def conclude(self, slot: PendingQuery, reply: Reply, now: float) -> None:
         """Decide what a well-formed reply means for the slot."""
         if reply.rcode == _FORMERR and slot.edns:
-            # A server older than EDNS: ask once more without it (RFC 6891 section 7).
+            # A server older than EDNS: ask again without it (RFC 6891 section 7).
             slot.edns = slot.peer.edns = False
             self._again(slot)
             return
@@ -214,7 +214,7 @@ class PendingQueries:
         self._again(slot)
 
     def retry(self, slot: PendingQuery, status: DnsStatus, now: float) -> None:
-        """Try another server, or end with the most telling status that was seen."""
+        """Try another server, or end with the most informative status that was seen."""
         if slot.status == DnsStatus.TIMEOUT or status != DnsStatus.TIMEOUT:
             slot.status = status
         # A server that was named explicitly would refuse again.
@@ -234,7 +234,7 @@ class PendingQueries:
         self._again(slot)
 
     def _repeat(self, slot: PendingQuery) -> bool:
-        """Ask once more what a server did not answer while it was congested; whether it was."""
+        """Ask again what a server did not answer while it was congested; whether it was."""
         is_lost = slot.status == DnsStatus.TIMEOUT and slot.peer.window.was_congested(slot.began_at)
         if slot.is_repeated or not is_lost or not self.config.retries:
             return False

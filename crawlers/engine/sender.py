@@ -43,7 +43,7 @@ class Sender:
         self._zones = ZoneLimit(self.config.zone_rate) if self.config.zone_rate else None
 
     def fill(self) -> int:
-        """Send second tries, then new questions while there is room; returns how many."""
+        """Send second tries, then new questions while there is space; returns how many."""
         run = self.run
         sent = self._send_again() + self._send_own()
         while run.sources and not self._own and sent < _BURST:
@@ -63,7 +63,7 @@ class Sender:
         peers = list(self._gated)
         if self._own:
             peers += [p for p in self.engine.available_peers(self.run.now()) if p.edns]
-        # One without room is awaited by its answers and time-outs.
+        # One without space is awaited by its answers and time-outs.
         times += [peer.opens_at for peer in peers if peer.free_slots > 0]
         return min(times, default=None)
 
@@ -147,7 +147,7 @@ class Sender:
     def _next_channel(self, wanted: int) -> tuple[Channel | None, int]:
         """A socket of the next server in turn that takes what most servers take.
 
-        Beside it stands how many of the ``wanted`` queries this server permits now.
+        The second value is how many of the ``wanted`` queries this server permits now.
         """
         peers = self.engine.available_peers(self.run.now())
         for _ in peers:

@@ -31,7 +31,7 @@ Waiting = tuple[bytes, float, "Question | PendingQuery"]
 _OCTETS_PER_REPLY = 2_048
 _LEAST_BUFFER_OCTETS = 4 << 20
 _SO_RCVBUFFORCE = 33
-# Linux's memory figures of a socket: nine numbers, the last of them packets that found no room.
+# Linux's memory figures of a socket: nine numbers, the last of them packets that found no space.
 _SO_MEMINFO, _MEMINFO = 55, struct.Struct("=9I")
 _PER_TURN = 64
 
@@ -39,7 +39,7 @@ _PER_TURN = 64
 class Peer:
     """One server as the engine sees it: sockets, round-trip times, health, limit.
 
-    ``held`` are slots that wait for room in ``window``, or for a permission, which ``gate`` gives
+    ``held`` are slots that wait for space in ``window``, or for a permission, which ``gate`` gives
     not before ``opens_at``.
     """
 
@@ -101,7 +101,7 @@ class Peer:
 class Channel:
     """One socket towards one peer; ``pending`` maps the id of a query to what waits for it.
 
-    ``overdue`` are queries whose first time-out is over; their replies are still accepted.
+    ``overdue`` are queries after their first timeout; their replies are still accepted.
     """
 
     __slots__ = ("overdue", "peer", "pending", "send", "send_batch")
@@ -192,7 +192,7 @@ class Sockets:
         return [(number, channel) for number, (_, channel) in self._connected.items()]
 
     def count_overflows(self) -> int:
-        """Packets that arrived and found no room, since the sockets were opened; 0 if unknown."""
+        """Packets that arrived and found no space, since the sockets were opened; 0 if unknown."""
         total = 0
         for sock, _ in [*self._connected.values(), *self._shared.values()]:
             try:

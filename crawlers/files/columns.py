@@ -29,7 +29,7 @@ SCHEMA = pa.schema(
     ]
 )
 
-# What a line holds that a column is made of as it stands.
+# Fields of a line that become a column unchanged.
 _LINE = pa.schema(
     [
         SCHEMA.field(name)

@@ -12,11 +12,11 @@ from core.records import DomainEntry, Rejection
 from crawlers.dns.idna import MAX_NAME, check_name, to_ascii
 
 MAX_LIST_BYTES = 32 * 1024 * 1024
-# What stands further right in a line describes the name that it begins with; and no URL is longer.
+# Text further right in a line describes the name that it begins with; and no URL is longer.
 MAX_LINE, MAX_CELL = 100_000, 8_000
 # Rejections are shown to a person; past this many only their number is kept.
 KEPT_REJECTIONS = 1_000
-# Lines whose outcome is kept for the case that they are repeated.
+# Maximum number of lines with a kept outcome, for repetitions.
 _KEPT_LINES = 200_000
 # Lines between two pauses: some milliseconds of work.
 _PAUSE_LINES, _PAUSE_PARSED = 5_000, 250
@@ -110,7 +110,7 @@ def read_domain_list(data: bytes, limit: Limit | None = None) -> DomainList:
     One name a line, ``rank,domain`` or ``domain,url`` with or without a header, comments, or a
     JSON or JavaScript array over many lines; UTF-8, UTF-16 with a mark, gzip. Ranks are the
     list's own where it has them, else the position. Raises ``BadInput`` when the whole input is
-    unusable or over the limit; otherwise each unusable part is one rejection and the rest goes on.
+    unusable or over the limit; otherwise each unusable part is one rejection and the rest is read.
     """
     head, text = _open_text(data)
     is_array = bool(_ARRAY.match(head))
@@ -210,7 +210,7 @@ class _ListReader:
     changed: int = 0
     n_lines: int = 0
     n_parsed: int = 0
-    # Lines as they stood: a repeated one is not parsed again. "" where one was accepted.
+    # Raw lines: a repeated one is not parsed again. "" where one was accepted.
     reasons: dict[str, str] = field(default_factory=dict)
 
     def read_line(self, number: int, line: str) -> None:

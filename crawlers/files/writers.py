@@ -46,7 +46,7 @@ class LineSink:
 
     @classmethod
     def open(cls, path: Path, mark: dict[str, Any] | None = None) -> "LineSink":
-        """A new file, or one that goes on behind ``mark``; raises ``Unavailable``."""
+        """A new file, or one that continues behind ``mark``; raises ``Unavailable``."""
         try:
             if mark is None:
                 return cls(path.open("wb", buffering=_BUFFER_OCTETS))

@@ -16,7 +16,7 @@ from crawlers.iterative.state import AddressLookup, Resolution, reach
 if TYPE_CHECKING:
     from crawlers.iterative.run import IterativeRun
 
-# Host names of one cut that are asked for at once.
+# Host names of one cut that are requested at once.
 _AT_ONCE = 2
 
 

@@ -12,20 +12,20 @@ from crawlers.iterative.referral import Referral, is_within
 
 # Further addresses of a host name are ignored.
 MAX_ADDRESSES_PER_HOST = 4
-# Hosts of one cut that are asked for at most: against delegations that name very many hosts of a
+# Hosts of one cut that are requested at most: against delegations that name very many hosts of a
 # victim ("NXNSAttack").
 MAX_FURTHER_HOSTS = 6
 # Shorter lives would only cost the parent's servers questions; longer ones keep what moved away.
 MIN_TTL_S = 60
 MAX_TTL_S = 86_400
-# How long a zone without a usable server is answered for without asking anybody.
+# How long a zone without a usable server is answered for without asking anyone.
 FAILURE_S = 10.0
 # So often in a row a server has to disown a zone before it is taken at its word.
 MAX_FAULTS = 3
 _FAULT_MEMORY_S = 60.0
 # A server that was silent twice in a row rests this long, and twice as long each further time.
 _SILENCES_TO_REST = 2
-# Until it was silent so often, a resting server is asked where a zone has no other.
+# Until it was silent so often, a resting server is queried where a zone has no other.
 _SILENCES_TO_GIVE_UP = 3
 _REST_S = 2.0
 _MAX_REST_S = 60.0
@@ -65,9 +65,9 @@ class ServerHealth:
 
 @dataclass(slots=True, eq=False)
 class ZoneCut:
-    """One zone: its servers as far as known, and which of them are asked first.
+    """One zone: its servers as far as known, and which of them are queried first.
 
-    ``hosts`` are names of servers whose addresses were not asked for yet.
+    ``hosts`` are names of servers with addresses not yet queried.
     """
 
     zone: str
@@ -98,7 +98,7 @@ class ZoneCut:
         self.ready = [h for h in usable if h.rtt_ms <= limit_ms]
 
     def others(self, tried: Iterable[str], now: float) -> list[ServerHealth]:
-        """Servers that can still be asked, the best first."""
+        """Servers that can still be queried, the best first."""
         left = set(tried)
         usable = [h for h in self._usable(now) if h.server.address not in left]
         return sorted(usable, key=lambda h: (h.server.address in self.faults, h.rtt_ms))
@@ -168,7 +168,7 @@ class DelegationCache:
     def find(self, name: str, now: float) -> tuple[ZoneCut, str]:
         """The deepest known cut at or above a name, and the name one label below it.
 
-        The second is the cut's own name where that is what was asked for.
+        The second is the cut's own name where that is what was requested.
         """
         get, child, zone = self._cuts.get, name, name
         while True:
@@ -181,7 +181,7 @@ class DelegationCache:
             zone = zone[zone.find(".") + 1 :] if "." in zone else ""
 
     def add(self, referral: Referral, now: float) -> ZoneCut:
-        """Take in a delegation; what is known already stays as it is until its time is over."""
+        """Record a delegation; what is known already stays as it is until its time is over."""
         known = self._cuts.get(referral.zone)
         if known is not None and known.expires > now:
             return known
@@ -203,7 +203,7 @@ class DelegationCache:
                 self._add_server(cut, address)
 
     def add_servers(self, cut: ZoneCut, addresses: Iterable[str], now: float) -> bool:
-        """Let a cut's server have these addresses, but for those that may not be asked.
+        """Let a cut's server have these addresses, but for those that may not be queried.
 
         Returns whether the cut has got more servers by it.
         """
@@ -224,7 +224,7 @@ class DelegationCache:
         except KeyError:
             pass
         if len(self._health) >= self.limit:
-            self._health.clear()  # cuts keep what they use; only the rest is learnt anew
+            self._health.clear()  # cuts keep what they use; only the rest is learnt again
         usable = (self.ipv6 or ":" not in address) and self._may_query(address)
         found = self._health[address] = ServerHealth(Server(address, self.port)) if usable else None
         return found
@@ -243,7 +243,7 @@ class DelegationCache:
         self._addresses[host] = (addresses, now + life_s)
 
     def addresses_of(self, host: str, now: float) -> tuple[str, ...] | None:
-        """Known addresses of a host name; ``None``: it has to be asked for."""
+        """Known addresses of a host name; ``None``: it has to be requested."""
         addresses, expires = self._addresses.get(host, ((), 0.0))
         return addresses if now < expires else None
 
@@ -260,10 +260,10 @@ class DelegationCache:
 
 
 def _further_hosts(referral: Referral) -> list[str]:
-    """Hosts whose addresses have to be asked for, those without glue first.
+    """Return hosts with addresses to be queried, those without glue first.
 
-    Glue may be out of date, so even hosts that have some are asked for when it is of no use. But
-    for hosts within the zone the zone itself would have to be asked.
+    Glue may be out of date, so even hosts that have some are requested when it is of no use. But
+    for hosts within the zone the zone itself would have to be queried.
     """
     glued = {host for host, _ in referral.glue}
     outside = [h for h in referral.hosts if not is_within(h, referral.zone)]

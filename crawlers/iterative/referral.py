@@ -19,7 +19,7 @@ _LONGEST_TTL_S = 2**31
 
 
 def is_within(name: str, zone: str) -> bool:
-    """Whether ``name`` is ``zone`` or stands below it."""
+    """Whether ``name`` is ``zone`` or is below it."""
     return not zone or name == zone or name.endswith(f".{zone}")
 
 
@@ -37,8 +37,8 @@ def read_referral(
 ) -> Referral | None:
     """The delegation in a reply about ``name``, or ``None`` where there is none that counts.
 
-    The cut has to lie below the zone that was asked, and at or above the name. Addresses count
-    only for its own host names, and only for those within the zone that was asked.
+    The cut has to lie below the zone that was queried, and at or above the name. Addresses count
+    only for its own host names, and only for those within the zone that was queried.
     """
     cut, ttl_s = asked_zone, _LONGEST_TTL_S
     hosts: list[str] = []
@@ -66,8 +66,8 @@ class Kind(Enum):
     """What is to be done with a reply."""
 
     ANSWER = 1  # it ends the question
-    ALIAS = 2  # the name that it leads to has to be asked
-    REFERRAL = 3  # servers further down have to be asked
+    ALIAS = 2  # the name that it leads to has to be queried
+    REFERRAL = 3  # servers further down have to be queried
     LAME = 4  # this server is not authoritative, or does not answer as such
 
 

@@ -20,7 +20,7 @@ from crawlers.iterative.delegation_cache import DelegationCache
 from crawlers.iterative.root_hints import read_root_hints
 from crawlers.iterative.run import IterationStats, IterativeRun
 
-# The engine asks the same server once more when a packet is lost; further tries go elsewhere.
+# The engine asks the same server again when a packet is lost; further tries go elsewhere.
 _RETRIES = 1
 # New objects, and rounds of younger objects, between two searches for reference cycles.
 _COLLECT_AFTER = (50_000, 20, 100)
@@ -29,8 +29,8 @@ _COLLECT_AFTER = (50_000, 20, 100)
 class IterativeResolver:
     """A bulk resolver that starts at root servers; use it as a context manager or ``close`` it.
 
-    ``allowed`` are networks whose addresses may be asked although they are not public; servers
-    that are found are asked at ``port``, by IPv6 only with ``ipv6``. Raises ``BadInput`` without
+    ``allowed`` are networks that may be queried although they are not public; servers
+    that are found are queried at ``port``, by IPv6 only with ``ipv6``. Raises ``BadInput`` without
     a root server.
     """
 
@@ -122,8 +122,8 @@ def open_iterative(
 ) -> IterativeResolver:
     """A resolver on these root servers, or on the Internet's; raises ``BadInput``.
 
-    Servers that are found are asked at the port of the first root server. ``allowed`` are networks
-    such as "127.0.0.0/8", whose addresses may be asked although they are not public.
+    Discovered servers are queried on the port of the first root server. ``allowed`` are networks
+    such as "127.0.0.0/8" that may be queried although they are not public.
     """
     roots = tuple(roots) or read_root_hints(ipv6=ipv6)
     try:

@@ -1,7 +1,7 @@
 """One run of the iterative resolver: each name follows referrals until a server answers it.
 
 Results are returned in the order in which they end. Names that need the same delegation wait for
-one query, and equal questions are asked once.
+one query, and equal questions are queried once.
 """
 
 import time
@@ -51,7 +51,7 @@ class IterativeRun:
         self.stats = stats
         # One reading of the clock serves all that happens in a turn.
         self.now = time.monotonic()
-        # Walks whose turn it is.
+        # Walks that can continue.
         self.due: deque[Resolution] = deque()
         self.fetches = AddressLookups(self)
         # Questions that were taken and have no result yet.
@@ -80,7 +80,7 @@ class IterativeRun:
             self._end(walk, DnsStatus.MALFORMED)
 
     def step(self) -> list[Result]:
-        """Send, receive, and let every walk go on that can; returns what ended."""
+        """Send, receive, and let every walk continue that can; returns what ended."""
         self.now = time.monotonic()
         while self.due:
             self._advance(self.due.popleft())
@@ -92,7 +92,7 @@ class IterativeRun:
         for result in results:
             self._handle_result(result)
         if not (self._sent or self.due or self._ended):
-            # No packet and no walk is on its way, so what waits would wait for ever.
+            # No packet and no walk is on its way, so what waits would wait indefinitely.
             self.stats.stuck += self.fetches.end_all()
         ended, self._ended = self._ended, []
         return ended
@@ -236,7 +236,7 @@ class IterativeRun:
             self._release(walk)
 
     def _release(self, walk: Resolution) -> None:
-        """Let those go on who wait for the same delegation."""
+        """Let those continue who wait for the same delegation."""
         if walk.leads:
             self.due.extend(self._leads.pop(walk.leads))
             walk.leads = ""

@@ -11,7 +11,7 @@ from crawlers.iterative.delegation_cache import ServerHealth, ZoneCut
 # A name costs at most so many questions, those about its name servers included: enough for 16
 # aliases in 16 zones, and the end of what an evil delegation can multiply.
 MAX_QUERIES = 64
-# Name servers whose names need name servers whose names …: no deeper than this.
+# Maximum depth of name servers that need further name servers.
 MAX_DEPTH = 8
 
 
@@ -36,9 +36,9 @@ class Resolution:
     leads = ""
     # Aliases that led here.
     parts: tuple[Record, ...] = ()
-    # Addresses that were asked at this cut without success.
+    # Addresses that were queried at this cut without success.
     tried: tuple[str, ...] = ()
-    # Whether the cut's servers are asked for the second time, since they were silent.
+    # Whether the cut's servers are queried for the second time, since they were silent.
     again = False
     status: DnsStatus | None = None
     # It ends when its turn comes: what it waits for waits for itself.
@@ -65,7 +65,7 @@ class AddressLookup:
     starter: Resolution
     waiting: list[Resolution] = field(default_factory=list)
     active: dict[str, Resolution] = field(default_factory=dict)
-    # Hosts whose walk failed only because its account was spent; others may try them again.
+    # Hosts with a walk that failed only because its budget was spent; others may try them again.
     spoiled: list[str] = field(default_factory=list)
 
 

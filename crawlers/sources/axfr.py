@@ -19,7 +19,7 @@ from crawlers.sources.tcp_pool import BUDGET, split_messages
 # Real zones that give themselves away are far smaller; the bounds only end endless streams.
 MAX_RECORDS = 500_000
 MAX_OCTETS = 256 * 1024 * 1024
-# Well-formed, but not what was asked for: another zone, another id, or two zones mixed.
+# Well-formed, but not what was requested: another zone, another id, or two zones mixed.
 MISMATCH = "MISMATCH"
 # Records out of the zone are not stored.
 UNTRUSTED = frozenset({MISMATCH, str(DnsStatus.MALFORMED)})
@@ -40,7 +40,7 @@ _NS, _CNAME, _SOA, _DNAME = 2, 5, 6, 39
 _ADDRESS_OCTETS = {1: 4, 28: 16}
 _JUDGED = frozenset({*_ADDRESS_OCTETS, _NS, _CNAME, _SOA, _DNAME})
 _SOA_NUMBERS_OCTETS = 20
-# Printable, and neither an escape (such a name cannot be asked) nor a wildcard.
+# Printable, and neither an escape (such a name cannot be queried) nor a wildcard.
 _ASKABLE = re.compile(r"[!-)+-\[\]-~]+")
 _FAULTS = (Malformed, IndexError, OSError, ValueError, struct.error)
 
@@ -58,7 +58,7 @@ class TransferReaderLimits:
 
 
 def is_askable(name: str) -> bool:
-    """Whether a name can be asked as it stands, and is no wildcard."""
+    """Whether a name can be queried unchanged, and is no wildcard."""
     return _ASKABLE.fullmatch(name) is not None
 
 

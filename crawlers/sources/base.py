@@ -15,7 +15,7 @@ from crawlers.engine.nameservers import Server
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """What is known about a domain when a source is asked.
+    """What is known about a domain when a source is queried.
 
     ``servers`` are the authoritative servers that may be contacted; ``found`` are names that
     exist already (with the domain's own), for sources that build on them.

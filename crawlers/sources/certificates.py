@@ -206,10 +206,10 @@ class _Rows:
             self.skipped["EMAIL" if "@" in text else "INVALID"] += 1
             return
         if not name.endswith(self._suffix):
-            # The domain itself is asked in any case.
+            # The domain itself is queried in any case.
             self.skipped["OUTSIDE"] += name != self._domain
             return
-        # ISO 8601 sorts as it stands, and no longer text is kept than it needs.
+        # ISO 8601 sorts unchanged, and no longer text is kept than it needs.
         self.names[name] = max(self.names.get(name, ""), ends[:32])
         if len(self.names) > 2 * self._max_names:
             self._bound(self._max_names)

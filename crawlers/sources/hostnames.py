@@ -20,7 +20,7 @@ _PLAIN = re.compile(
 
 
 def is_plain(name: bytes) -> bool:
-    """Whether a name can be asked exactly as it stands."""
+    """Whether a name can be queried without any change."""
     return len(name) <= MAX_NAME and _PLAIN.fullmatch(name) is not None
 
 

@@ -106,7 +106,7 @@ class Imports:
         """One harvest per zone."""
         for zone in zones:
             status = self.imported.status_of(zone.domain)
-            # The domain is asked in any case.
+            # The domain is queried in any case.
             names = (n for n in self.imported.names_of(zone.domain) if n != zone.domain)
             yield Harvest(zone.domain, status, tuple(names), complete=status == "OK")
 

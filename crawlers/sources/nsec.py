@@ -58,7 +58,7 @@ class WalkLimits(StreamLimits):
 
 @dataclass(frozen=True, slots=True)
 class ZoneWalks:
-    """Names of zones whose chain of denials can be followed.
+    """Names of zones with a chain of denials that can be followed.
 
     An ``opt_out`` domain is not walked, and no name at or below one is given out.
     """
@@ -82,7 +82,7 @@ class ZoneWalks:
 
 
 class _ZoneWalk:
-    """One walk; where it stands outlives the connection, and the server."""
+    """One walk; where it is outlives the connection, and the server."""
 
     def __init__(self, zone: Zone, limits: WalkLimits, opt_out: frozenset[str]) -> None:
         self.zone = zone
@@ -94,7 +94,7 @@ class _ZoneWalk:
         self._here: Labels = ()
         self._asked = b""
         self._buffer = b""
-        # A name right behind this one is asked for where this one itself brings no NSEC.
+        # A name right behind this one is requested where this one itself brings no NSEC.
         self._probe: Labels | None = None
         self._names: dict[str, None] = {}
         self._wildcard = False
@@ -114,7 +114,7 @@ class _ZoneWalk:
         return len(self._names)
 
     def start(self) -> bytes:
-        """The question where the walk stands."""
+        """Return the current question of the walk."""
         self._progress = 0
         self._buffer = b""
         return self._ask()
@@ -194,7 +194,7 @@ class _ZoneWalk:
         self._progress += 1
         link = self._find_link(denial)
         if link:
-            # What is next to a name exists, unless it was made up when that name was asked.
+            # What is next to a name exists, unless it was made up when that name was queried.
             self._minimal += is_minimal(link) or (self._probe is None and denial.rcode == _NO_NAME)
             self._links += 1
             self._probe = None
@@ -230,7 +230,7 @@ class _ZoneWalk:
         return labels[: len(self._apex)] == self._apex
 
     def _find_link(self, denial: Denial) -> Link | None:
-        """The record of the name where the walk stands, or one that skips over it."""
+        """Return the record of the walk's current name, or one that skips over it."""
         best: Link | None = None
         for link in denial.links:
             owner, behind = labels_of(link.owner), labels_of(link.next)
@@ -244,7 +244,7 @@ class _ZoneWalk:
         return best
 
     def _follow(self, link: Link) -> None:
-        """Note the name and go on to the next."""
+        """Note the name and continue to the next."""
         if labels_of(link.owner) == self._here:
             self._note(link)
         behind = labels_of(link.next)

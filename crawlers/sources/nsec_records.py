@@ -37,7 +37,7 @@ class Denial(NamedTuple):
 
 
 def read_denial(packet: bytes, offset: int) -> Denial:
-    """Answer and authority of a reply whose question ends there; raises ``Malformed``."""
+    """Answer and authority of a reply with a question that ends there; raises ``Malformed``."""
     _, flags, _, n_answers, n_authorities, _ = _HEADER.unpack_from(packet)
     links, cuts, hashed = [], set(), False
     try:

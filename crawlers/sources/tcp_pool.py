@@ -165,7 +165,7 @@ class TcpPool:
             self._selector.close()
 
     def _step(self) -> None:
-        """Open what there is room for, send and read what can be, end what takes too long."""
+        """Open what there is space for, send and read what can be, end what takes too long."""
         self._fill()
         if not self._open:
             return

@@ -24,7 +24,7 @@ from crawlers.sources.axfr import (
 from crawlers.sources.base import Harvest, Zone
 from crawlers.sources.tcp_pool import BUDGET, CLOSED, Next, StreamLimits, TcpPool
 
-# The status of a zone that no server gave is the most telling one that they gave instead.
+# The status of a zone that no server gave is the most informative one that they gave instead.
 TELLING = (
     DnsStatus.TRUNCATED,
     BUDGET,

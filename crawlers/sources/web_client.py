@@ -72,7 +72,7 @@ class _Target:
 
 
 class _Request:
-    """Whose turn it is at one server, and when the next request may start."""
+    """The queue of requests to one server, and when the next one may start."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -236,7 +236,7 @@ class WebClient:
         return tuple(dict.fromkeys(good))[:_MAX_ADDRESSES]
 
     def _read_response(self, reply: http.client.HTTPResponse) -> str:
-        """Where the reply redirects to, or nothing where its body is what was asked for."""
+        """Where the reply redirects to, or nothing where its body is what was requested."""
         if reply.status in _REDIRECTS:
             location = reply.headers.get("Location", "")
             if location:

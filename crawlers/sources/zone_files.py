@@ -19,7 +19,7 @@ import dns.zonefile
 from crawlers.sources.lists.line_blocks import Block
 from crawlers.sources.lists.list_formats import Found
 
-# An entry in parentheses that goes on for longer was never closed.
+# An entry in parentheses that continues for longer was never closed.
 MAX_ENTRY_LINES = 1_000
 # One $GENERATE line may stand for this many records.
 MAX_GENERATED = 65_536
@@ -38,7 +38,7 @@ class ZoneFile:
         self._origin = origin.strip(".").lower()
         self._has_origin = bool(self._origin)
         self._owner = ""
-        # Lines of an entry whose parentheses are still open.
+        # Lines of an entry with open parentheses.
         self._open: list[bytes] = []
         self._open_line = 0
         self._depth = 0

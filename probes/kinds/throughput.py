@@ -16,7 +16,7 @@ VERSION = 1
 UNIT = "bytes/s"
 METRIC = "throughput"
 
-# Room for the head of the answer beyond the object itself.
+# Space for the head of the answer beyond the object itself.
 _HEAD_OCTETS = 65_536
 _busy: set[tuple[str, int]] = set()
 _lock = threading.Lock()

@@ -31,7 +31,7 @@ _USUAL_HOPS, _MDA_FLOWS, _PACKET_OCTETS = 15, 16, 90
 class Config:
     """``method`` is auto, raw, queue or system; ``flow`` chooses one of the paths of balancers.
 
-    ``window`` hops are asked at once; after ``silent_hops`` hops without an answer it is over.
+    ``window`` hops are probed at once; after ``silent_hops`` hops without an answer it is over.
     """
 
     protocol: str = "udp"

@@ -28,7 +28,7 @@ _CLOSED = ("3fff::/20", "192.88.99.0/24", "192.0.0.0/24")
 _COMPATIBLE = ip_network("::/96")
 # Forms that are given up (RFC 4291, 2.5.5.1; Teredo): never public, with any embedded address.
 _DEAD = ("::/96", "2001::/32")
-# A name with more addresses than this, as in a list of what is to be blocked, is asked no further.
+# A name with more addresses than this, as in a list of what is to be blocked, is refused.
 _MOST_ADDRESSES = 256
 _FAMILIES = {0: socket.AF_UNSPEC, 4: socket.AF_INET, 6: socket.AF_INET6}
 
@@ -192,7 +192,7 @@ def _resolve(target: Target, timeout_s: float) -> list[Address] | Refusal:
 
 
 def _ask(target: Target, timeout_s: float) -> list[Address] | Refusal:
-    """The system's own resolver has no time limit, so it is asked from a thread."""
+    """The system's own resolver has no time limit, so it is queried from a thread."""
     found: list[list[Address]] = []
     worker = threading.Thread(target=_resolve_into, args=(target, found), daemon=True)
     worker.start()

@@ -29,7 +29,7 @@ BUSY, UNAVAILABLE, NOT_MODIFIED = 429, 503, 304
 
 
 class Refused(NephoscopeError):
-    """The network will not do what was asked; the message is the network's reason."""
+    """The network refuses the request; the message is the network's reason."""
 
     def __init__(self, status: int, message: str) -> None:
         self.status = status

@@ -43,7 +43,7 @@ class Queue:
         self._sock.close()
 
     def send(self, places: Sequence[tuple[int, int]]) -> list[Reply]:
-        """Send one packet per place and wait for each; nothing beyond the target is asked."""
+        """Send one packet per place and wait for each; nothing beyond the target is probed."""
         replies: list[Reply] = []
         ended = 1 << 8
         for ttl, flow in places:
@@ -61,7 +61,7 @@ class Queue:
         level = _RECEIVE_ERRORS[family][0]
         option = socket.IP_TTL if family == 4 else socket.IPV6_UNICAST_HOPS
         self._sock.setsockopt(level, option, ttl)
-        while self._error():  # Late errors of earlier packets are nobody's any more.
+        while self._error():  # Late errors of earlier packets are dropped.
             pass
         start = self._clock.monotonic()
         self._send(b"nephoscope")

@@ -69,7 +69,7 @@ def balanced_payload(sequence: int, flow: int) -> bytes:
 
 
 def udp_datagram(ends: tuple[bytes, bytes], ports: tuple[int, int], tag: int) -> bytes:
-    """A datagram whose checksum is ``tag`` (1 to 65534): ports, length and addresses stay."""
+    """A datagram with checksum ``tag`` (1 to 65534): ports, length and addresses stay."""
     length = 8 + 2 + 10
     start = struct.pack("!HHHH", *ports, length, 0)
     body = b"nephoscope"

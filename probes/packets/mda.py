@@ -12,7 +12,7 @@ from probes.packets.hops import Reply
 
 # Sends packets of (hop, flow) and gives their replies in the same order.
 Send = Callable[[Sequence[tuple[int, int]]], list[Reply]]
-# What stands for routers without an answer, and for the source.
+# Placeholders for routers without an answer, and for the source.
 _UNNAMED = ""
 # Flows that are tried to reach one router; a router behind a wide balancer is hit by few.
 MAX_FLOWS = 512
@@ -47,7 +47,7 @@ class MultipathDetection:
             going_on = {f for f in found if not self._ended(ttl + 1, f)}
             if silence >= silent_hops or (found and not going_on):
                 return
-            # Behind a silent hop, and behind silent routers beside others, flows go on as if from
+            # Behind a silent hop, and behind silent routers beside others, flows act as if from
             # one unnamed router.
             silent = {_UNNAMED} if not going_on or ttl + 1 in self.silent_at else set()
             routers = going_on | silent

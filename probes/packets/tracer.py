@@ -78,7 +78,7 @@ class Tracer:
     def send_again(self, places: Sequence[Place], attempts: int) -> list[Reply]:
         """The same, and silent places are tried again; a late answer to an early try counts.
 
-        All but the last try are waited for no longer than answers took so far, with room: a lost
+        All but the last try are waited for no longer than answers took so far, with space: a lost
         packet would cost the whole time-out otherwise.
         """
         self._open, self._found, self._wanted = {}, {}, set(range(len(places)))
@@ -94,7 +94,7 @@ class Tracer:
         return [self._found.get(index, reply) for index, reply in enumerate(silent)]
 
     def _pause(self, number: int, count: int) -> None:
-        """What a router's limit kept back is asked for later; a few that were lost, at once."""
+        """What a router's limit kept back is requested later; a few that were lost, at once."""
         if len(self._wanted) * _FEW >= count:
             pause_s = _PAUSE_S[min(number, len(_PAUSE_S) - 1)]
             self._listen(self._clock.monotonic() + pause_s)

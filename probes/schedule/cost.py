@@ -92,7 +92,7 @@ def _share(whole: Cost, ends: int, days: float) -> dict[str, Any]:
 
 
 def credits_of(plan: Plan, sources: Mapping[str, str]) -> dict[str, int]:
-    """Credits by public network; a network whose vantage points take no part has none."""
+    """Credits by public network; a network without participating vantage points has none."""
     found: dict[str, int] = {}
     for network, price in (("atlas", _atlas), ("globalping", _globalping)):
         count = sum(sources.get(name) == network for name in plan.vantages)

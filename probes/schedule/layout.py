@@ -12,10 +12,10 @@ _TINY_S = 1e-6
 
 
 def place_windows(schedule: Schedule, vantages: int, targets: int) -> Schedule:
-    """Give each group of each activity its window; raises ``BadInput`` when a round has no room.
+    """Give each group of each activity its window; raises ``BadInput`` when a round has no space.
 
-    Strict activities come first, one group after the other. What is not strict stands where its
-    group is at rest, or behind them.
+    Strict activities come first, one group after the other. Others are placed where their
+    group is idle, or after them.
     """
     if vantages < 1 or targets < 1:
         raise BadInput("a campaign needs a vantage point and a target at least")

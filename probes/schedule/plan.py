@@ -50,7 +50,7 @@ class Plan:
 
     @classmethod
     def of(cls, schedule: Schedule, vantages: Sequence[str], targets: int, seed: int = 0) -> "Plan":
-        """Plan a schedule for them; raises ``BadInput`` when a round has no room."""
+        """Plan a schedule for them; raises ``BadInput`` when a round has no space."""
         laid_out = place_windows(schedule, len(vantages), targets)
         return cls(laid_out, tuple(vantages), targets, seed)
 

@@ -23,7 +23,7 @@ class CpuTicks(NamedTuple):
 
 
 class Quota(NamedTuple):
-    """The control group whose quota binds this process, if any."""
+    """The control group with the quota of this process, if any."""
 
     version: int
     path: str
@@ -78,7 +78,7 @@ def read_pressure_us(resource: str) -> dict[str, int]:
 
 
 def read_throttling(stat: str) -> Throttling:
-    """Counters of cpu.stat, whose names and units differ between versions 1 and 2."""
+    """Counters of cpu.stat; names and units differ between versions 1 and 2."""
     values = {}
     for line in read_text(stat).splitlines():
         words = line.split()

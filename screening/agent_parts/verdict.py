@@ -16,7 +16,7 @@ HIGH_PER_100S = 65.0
 # A shorter run is too little evidence for a mark of 13 in 100 s.
 ENOUGH_S = 30.0
 DOUBT = 0.05
-# Stalls whose details travel; every stall is counted in the histogram.
+# Maximum number of stalls with details in the report; every stall is counted in the histogram.
 STALLS_KEPT = 20_000
 
 GOOD, NETWORK_TEST, BAD, UNKNOWN = "good", "network-test", "bad", "not-enough"

@@ -50,7 +50,7 @@ class Calibration:
 
 
 class Errors(NamedTuple):
-    """Numbers at every mark: bad but called, good but not called, lost for good, called."""
+    """Numbers at every mark: bad but called, good but not called, discarded, called."""
 
     wrong: Counts
     missed: Counts

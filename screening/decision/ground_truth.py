@@ -85,7 +85,7 @@ def find_cluster(pairs: Pairs, rate: float) -> float:
 
 
 def find_share_interval(over: int, total: int, cluster: float) -> tuple[float, float]:
-    """Clopper and Pearson's 90 % interval of a share whose events come in clusters."""
+    """Clopper and Pearson's 90 % interval of a share of clustered events."""
     events, trials = over / cluster, max(total / cluster, 1.0)
     low = find_beta_quantile(0.05, events, trials - events + 1) if events > 0 else 0.0
     high = find_beta_quantile(0.95, events + 1, trials - events) if events < trials else 1.0

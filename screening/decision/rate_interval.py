@@ -1,7 +1,7 @@
 """Estimate the rate of stalls with a confidence interval; stalls are overdispersed.
 
 The interval is Poisson's on a number of stalls that is divided by the dispersion of the counts in
-blocks (a negative binomial whose variance is a multiple of its mean).
+blocks (a negative binomial with a variance that is a multiple of its mean).
 """
 
 from collections.abc import Sequence

@@ -31,7 +31,7 @@ class Candidate:
     high: float
     p999_ms: float
     good_chance: float
-    confirmed: bool | None = None  # what a network test said
+    confirmed: bool | None = None  # result of a network test
     confirmed_surely: bool = False
     sure: bool = False
     cause: str = ""

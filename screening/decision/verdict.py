@@ -77,7 +77,7 @@ def find_verdict(report: Report, marks: Marks | None = None) -> Verdict:
 
 
 def estimate_cpu(cpu: CpuTiming) -> Rate:
-    """Stall rate of one virtual CPU; stalls whose times were not kept count as evenly spread."""
+    """Stall rate of one virtual CPU; stalls without times count as evenly spread."""
     times = [stall.at_us / 1e6 for stall in cpu.stalls]
     missing = cpu.stalls_10ms - len(times)
     times += [(at + 0.5) * cpu.seconds / missing for at in range(missing)]

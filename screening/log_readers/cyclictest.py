@@ -142,7 +142,7 @@ def _build_json_thread(name: str, thread: dict[str, Any], unit: str) -> Log:
     values = np.array([value for value, _ in pairs], dtype=np.float64)
     counts = np.array([count for _, count in pairs], dtype=np.int64)
     maximum, cycles = float(thread["max"]), int(thread.get("cycles", counts.sum()))
-    # What the histogram has no room for is longer than all that it holds.
+    # What the histogram has no space for is longer than all that it holds.
     ran_over = not len(values) or maximum > values[-1]
     overflows = max(cycles - int(counts.sum()), 0) if ran_over else 0
     return Log("cyclictest", f"thread {name}", unit, 1, values, counts, maximum, None, overflows)

@@ -82,7 +82,7 @@ def _read_job(job: dict[str, Any]) -> Iterator[Log]:
 
 
 def _pick_times(part: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
-    """The first times whose distribution is known."""
+    """The first times with a known distribution."""
     for name in TIMES:
         times = part.get(name) or {}
         if times.get("max", 0) > 0 and (times.get("bins") or times.get("percentile")):

@@ -21,7 +21,7 @@ def is_noise(text: str) -> bool:
 
 
 def _find_delimiter(text: str) -> str:
-    """What stands between the columns, when the first line names all that are needed."""
+    """What is between the columns, when the first line names all that are needed."""
     header = text[:1000].lstrip().split("\n", 1)[0]
     needed = {name.lower() for name in NEEDED}
     for sign in DELIMITERS:

@@ -35,7 +35,7 @@ class Surface:
     calls: int
 
     def pick(self, fan_out: int) -> tuple[Floats, Floats]:
-        """The times that count for a fan-out; 1 stands for calls in turn to one node."""
+        """The times that count for a fan-out; 1 represents calls in turn to one node."""
         return (self.turns_good, self.turns_bad) if fan_out == 1 else (self.good, self.bad)
 
 

@@ -140,7 +140,7 @@ def parse_report(data: bytes, now: float) -> Report:
 
 
 def is_repetition(known_fingerprint: str | None, report: Report) -> bool:
-    """Whether the same report has come before; BadInput when its id stood for another one."""
+    """Whether the same report has come before; BadInput when its id was for another one."""
     if known_fingerprint is None:
         return False
     if known_fingerprint != report.fingerprint:

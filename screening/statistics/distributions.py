@@ -31,7 +31,7 @@ def list_binomial_chances(trials: int, share: float) -> Floats:
 
 
 def find_enough_chance(wanted: int, trials: int, a: float, b: float) -> float:
-    """The chance of ``wanted`` successes or more, whose share has a beta distribution."""
+    """The chance of ``wanted`` successes or more, with a beta distributed share."""
     return float(_stats().betabinom(trials, a, b).sf(wanted - 1))
 
 

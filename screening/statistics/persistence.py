@@ -35,7 +35,7 @@ class Persistence:
 
 @dataclass(frozen=True, slots=True)
 class PersistenceTest:
-    """Changes beside those of statuses dealt anew in every round; few changes mean memory."""
+    """Changes beside those of statuses dealt again in every round; few changes mean memory."""
 
     changes: int
     expected_changes: float

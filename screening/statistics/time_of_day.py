@@ -86,7 +86,7 @@ def _rate_days(stalls: Mapping[int, int], measured_s: Mapping[int, float], facto
 def detect_nightly(
     counts: Floats, alpha: float = 0.01, permutations: int = 2000, seed: int = 0
 ) -> Nightly:
-    """The window of the day that stands out on most days; BadInput with less than three days."""
+    """The window of the day that is elevated on most days; BadInput with less than three days."""
     days, bins = counts.shape
     if days < FEWEST_DAYS:
         raise BadInput(f"a return every night needs {FEWEST_DAYS} days or more, not {days}")

@@ -49,6 +49,6 @@ def survey_ended(survey_id: int) -> None:
 
 @app.task(name="tasks.audits.sweep")
 def requeue_lost() -> None:
-    """Queue audits that a broker or a worker lost, and those whose survey has ended."""
+    """Queue audits that a broker or a worker lost, and those with a finished survey."""
     for pk, attempt in services.waiting():
         queue_unless_queued(run, pk, attempt)

@@ -133,7 +133,7 @@ def _facts_of(
 ) -> Mapping[str, DomainFacts]:
     """Facts of all domains of some shards, until a part of the survey is written.
 
-    A card and its badge are asked for again and again; reading a shard takes most of a second.
+    A card and its badge are requested again and again; reading a shard takes most of a second.
     """
     facts = read_facts(root, slug, shards)
     add_exposures(facts, root, shards)

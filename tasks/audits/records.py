@@ -26,7 +26,7 @@ _TYPES = ("DS", "MX")
 
 
 def were_asked(survey: Survey) -> bool:
-    """Whether the questions were asked already."""
+    """Whether the questions were queried already."""
     return bool(parts_of(Path(settings.LAKE_DIR), survey.slug, TABLE))
 
 
@@ -45,7 +45,7 @@ def ask_records(
     """Ask for every domain of a survey and store the answers; return the number of questions.
 
     Asks the servers that the survey asked unless ``options`` name others. Domains that opted out
-    are not asked about. Raises ``Unavailable`` where no server or no disk room is left.
+    are not queried. Raises ``Unavailable`` where no server or no disk space is left.
     """
     options = options or Resolving.from_json(survey.options)
     questions = list(_questions(domains_of(survey)))
@@ -64,7 +64,7 @@ def ask_records(
 
 
 def domains_of(survey: Survey) -> list[str]:
-    """The listed domains that may be asked about."""
+    """The listed domains that may be queried."""
     excluded = opted_out()
     entries = load_entries(survey.slug, 0, survey.n_domains)
     return [entry.domain for entry in entries if entry.domain not in excluded]

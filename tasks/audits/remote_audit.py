@@ -14,7 +14,7 @@ from crawlers.files.domain_list import read_text
 
 _WITHIN_S = 60.0
 _MAX_BYTES = 512 * 2**20
-# A state is asked for this often, ever more slowly.
+# A state is requested this often, ever more slowly.
 _FIRST_POLL_S, _SLOWEST_POLL_S = 0.5, 5.0
 # How often a request is sent again that found no server, or one that takes no more for now.
 _TRIES = 8
@@ -81,7 +81,7 @@ class RemoteSite:
         return read_json(self._send(path, body, headers or {}), path)
 
     def _send(self, path: str, body: Mapping[str, Any] | None, headers: Mapping[str, str]) -> Any:
-        """Send a request; one that found no server, or no room, is sent again after a while."""
+        """Send a request; one that found no server, or no space, is sent again after a while."""
         sent = {**headers, **({"Authorization": f"Bearer {self.token}"} if self.token else {})}
         for attempt in range(1, _TRIES + 1):
             try:

@@ -22,7 +22,7 @@ from webapp.store.audits import findings, services
 from webapp.store.models import Audit, Campaign, Survey
 
 log = logging.getLogger(__name__)
-# How soon an audit is tried again that waits for a server or for room on the disk.
+# How soon an audit is tried again that waits for a server or for space on the disk.
 RETRY_S = 10.0
 # After this it is given up.
 PATIENCE = timedelta(days=1)
@@ -85,7 +85,7 @@ def _show(lease: Lease, step: str) -> None:
 def _survey_of(row: Audit) -> Survey:
     """The survey to judge; raises ``MissingData`` where there is none that may be judged."""
     survey = row.survey
-    # A survey may have become private since the audit was asked for.
+    # A survey may have become private since the audit was requested.
     if survey is None or not visible(Survey.objects.filter(pk=survey.pk), row.maker).exists():
         raise MissingData("its survey is gone")
     if survey.state not in _WITH_DATA:

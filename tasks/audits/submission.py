@@ -29,7 +29,7 @@ NO_PREVIOUS = "none"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewAudit:
-    """An audit as it is asked for; names are those in addresses.
+    """An audit as it is requested; names are those in addresses.
 
     Exactly one of ``domains``, ``domain_list`` and ``survey`` is given. ``policy`` is a preset or a
     saved policy, unless ``policy_document`` is the text of one. ``previous`` is the audit to

@@ -31,7 +31,7 @@ class Suggestion:
 
 
 def suggest(text: str) -> list[Suggestion]:
-    """Return countries, then cities, then networks whose name begins with a text."""
+    """Return countries, then cities, then networks with names that begin with a text."""
     query = " ".join(text.split())[:MAX_LETTERS].casefold()
     if len(query) < MIN_LETTERS:
         return []
@@ -101,7 +101,7 @@ def _network_names() -> list[tuple[int, str, str, str]]:
 
 
 def _imported_names() -> list[tuple[int, str, str, str]]:
-    """Imported names that end with a country; made anew when others are imported."""
+    """Imported names that end with a country; made again when others are imported."""
     names = asn.as_names()
     if not _imported or _imported[0][0] is not names:
         found = []

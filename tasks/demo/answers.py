@@ -24,7 +24,7 @@ _CLIENTS, _DOMAINS = "sample recommendation", "sample recommendation from domain
 
 
 def sample_key(of: str = _CLIENTS) -> str:
-    """The key of a sample recommendation; nobody else can ask under it."""
+    """The key of a sample recommendation; no one else can use it."""
     secret = settings.SECRET_KEY.encode()
     return hmac.new(secret, of.encode(), hashlib.sha256).hexdigest()[:48]
 

@@ -27,7 +27,7 @@ NAME = "Eighty cities, eight regions"
 def build_demo(rounds: int = samples.ROUNDS) -> Campaign | None:
     """Make the demo measurement; ``None`` where there is one, or any other, already.
 
-    One that was not made to its end is made anew.
+    One that was not made to its end is made again.
     """
     Campaign.objects.filter(slug=SLUG, synthetic=True, state=Campaign.State.RUNNING).delete()
     if Campaign.objects.exists():

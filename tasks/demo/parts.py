@@ -1,7 +1,7 @@
 """The parts of the demo in the order in which they are made: what the front page shows is first.
 
-Each part is made once. What was made is kept in a file, so that a demo that was interrupted goes
-on where it stopped, and one whose parts were deleted does not make them again.
+Each part is made once. What was made is kept in a file, so that an interrupted demo
+resumes, and deleted parts are not made again.
 """
 
 import json

@@ -52,7 +52,7 @@ _HOURS = 5 * 24
 
 
 def build_pool() -> Pool:
-    """Make the pool anew, of the operator and public, with its analysis."""
+    """Make the pool again, of the operator and public, with its analysis."""
     for old in Pool.objects.filter(owner=None, name=NAME):
         if row := selectors.find_own_pool(OPERATOR, old.key):
             services.delete_pool(row)

@@ -42,7 +42,7 @@ def earlier_world(world: World) -> tuple[World, list[Move]]:
 
 
 def observe_earlier(world: World, options: WorldOptions) -> Survey:
-    """Store the earlier survey, without a question; one that did not end is made anew."""
+    """Store the earlier survey, without a question; one that did not end is made again."""
     before, _ = earlier_world(world)
     return _observe(before, options, EARLIER_NAME, timezone.now() - _BEFORE)
 
@@ -114,7 +114,7 @@ def attach_external(survey: Survey, world: World) -> None:
 
 def compare(before: Survey, after: Survey) -> None:
     """Compare the two surveys, so that their page is ready."""
-    # A sweep that saw the earlier one before it ended may have closed it once more, as of now.
+    # A sweep that saw the earlier one before it ended may have closed it again, as of now.
     Survey.objects.filter(pk=before.pk).update(finished_at=F("created_at"))
     before.refresh_from_db()
     derived.compare_surveys(before, after)

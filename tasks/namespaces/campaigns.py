@@ -164,7 +164,7 @@ def create_campaigns(plan: Topology, extent: Extent, tempo: Tempo) -> tuple[Camp
 
 
 def close_old() -> None:
-    """Campaigns whose laboratory was killed have ended."""
+    """End campaigns of killed laboratories."""
     for left in Campaign.objects.filter(label=LABEL, in_process=True):
         if not left.is_final:
             services.fail(left, "its laboratory ended before it did", datetime.now(UTC))
@@ -184,11 +184,11 @@ def _target(plan: Topology, node: Node, extent: Extent) -> Row:
 
 
 def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
-    """What is done from outside, and from the cloud; slots leave room for ends that are gone."""
+    """What is done from outside, and from the cloud; slots leave space for ends that are gone."""
     wait_s = 0.15 if extent.brisk else 0.3
     get_s = 0.3 if extent.brisk else 1.5
     pings = {"count": extent.pings, "interval_s": 0.02, "timeout_s": wait_s}
-    # Few pings are lost, and who comes late may still begin: room for half of them is enough.
+    # Few pings are lost, and who comes late may still begin: space for half of them is enough.
     ping_s = extent.pings * wait_s * (0.5 if extent.brisk else 1.0)
     ping = {"name": "ping", "probe": "tcp-ping", "slot_s": ping_s, "options": pings}
     get = {
@@ -239,7 +239,7 @@ class Course:
         self._begun, self._failing = threading.Lock(), threading.Lock()
 
     def run(self, found: tuple[Campaign, Campaign], report: Callable[[str], None]) -> None:
-        """Send, take in and conclude; raises ``Unavailable``."""
+        """Send, receive and conclude; raises ``Unavailable``."""
         collector = Collector(clock=self._clock)
         printed = -1
         try:

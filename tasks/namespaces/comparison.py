@@ -25,7 +25,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Seen:
-    """Both campaigns, whose addresses are, and how much was measured."""
+    """Both campaigns, owners of addresses, and the amount of measurements."""
 
     inward: Campaign
     outward: Campaign

@@ -96,7 +96,7 @@ def run(extent: Extent, report: Report) -> Row:
 
 
 def build_addresses(plan: Topology) -> Addresses:
-    """Whose each address of the laboratory is, by its own tables."""
+    """Owners of the addresses of the laboratory, by its own tables."""
     origins = OriginTable.build(read_origins(origin_lines(plan).encode()))
     ranges = [(ip_network(prefix), region) for prefix, region in region_prefixes(plan)]
 

@@ -36,7 +36,7 @@ NETWORKS: dict[str, ModuleType] = {"globalping": globalping, "atlas": ripe_atlas
 # Results may come so long after a unit's end: probes of RIPE Atlas report once in a while.
 GRACE_S = {"globalping": 60.0, "atlas": 600.0}
 _LONGEST_STEP_S = 60.0
-# Between the last moment at which the network is asked and that at which a unit is given up.
+# Between the last moment at which the network is queried and that at which a unit is given up.
 _SLACK_S = 90.0
 _LONGEST_WAIT_S = 2.0
 Row = dict[str, Any]
@@ -77,7 +77,7 @@ def measure(vantage: str, order_json: dict[str, Any]) -> None:
     try:
         wait_s = step(point, order, api_of(point.source))
     except Unavailable as error:
-        # For example a full disk: results of created tests are requested when there is room again.
+        # For example a full disk: results of created tests are requested when there is space again.
         log.warning("%s of %s waits: %s", order.unit, order.campaign, error)
         wait_s = _LONGEST_STEP_S / 4
     if wait_s is not None:
@@ -106,7 +106,7 @@ def step(point: VantagePoint, order: Order, api: Api) -> float | None:
 def _run_step(point: VantagePoint, order: Order, api: Api, path: Path) -> float | None:
     work = read(path)
     if order.attempt < work.attempt:
-        return None  # it was sent anew, and a later one goes on with it
+        return None  # it was sent again, and a later one continues with it
     own = _Step(point, order, api, work, NETWORKS[point.source])
     if units.open_unit(order.campaign, point.name, order.unit) is None:
         own.abandon()
@@ -182,7 +182,7 @@ class _Step:
             return None
         except NephoscopeError as error:
             if number not in self.work.tests and isinstance(error, Unavailable):
-                raise  # nothing was asked for, since it could not have been kept
+                raise  # nothing was requested, since it could not have been kept
             self._fail(number, target, error, begun)
             return None
         return float(self.network.POLL_S)
@@ -263,7 +263,7 @@ _STATUS = (
 def _first(
     network: ModuleType, order: Order, found: Mapping[str, Any], target: Target
 ) -> Row | None:
-    """The result of the one probe that was asked, if it gave any."""
+    """Return the result of the one requested probe, if there is any."""
     results = list(network.results(found, order.probe, str(target["host"])))
     return {**results[0], "at": results[0]["at"] or order.due} if results else None
 

@@ -28,7 +28,7 @@ class Work:
 
 
 def path_of(order: Order) -> Path:
-    """Where an order's work stands: the same for every attempt, so that nothing is paid twice."""
+    """State of an order's work: the same for every attempt, so that nothing is paid twice."""
     name = f"{order.unit}.json".replace("/", "_")
     return selectors.lake_root() / order.campaign / "raw" / name
 

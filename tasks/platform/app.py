@@ -77,7 +77,7 @@ app.conf.update(
     task_default_queue=CRAWL,
     task_routes={"tasks.vantage.celery_tasks.*": {"queue": "vantage"}},
     # A shard is acknowledged when it is stored, so a killed worker's shard is not lost. Its lease
-    # frees it within 10 s and the sweep below queues it anew; the broker's own redelivery, an hour
+    # frees it within 10 s and the sweep below queues it again; the broker's own redelivery, an hour
     # later, only finds it done. A short visibility timeout would start slow shards twice.
     task_acks_late=True,
     task_reject_on_worker_lost=True,

@@ -1,4 +1,4 @@
-"""State of an unfinished bulk run, beside its output, so that it can go on where it stopped."""
+"""State of an unfinished bulk run, beside its output, so that it can resume."""
 
 import hashlib
 import json
@@ -18,7 +18,7 @@ _HASHED_OCTETS = 1 << 20
 class Checkpoint:
     """What is done: all questions before ``next_tag`` but the open ones; ``mark`` is the sink's.
 
-    ``names`` identifies the list of names, ``asked`` what was asked of each.
+    ``names`` identifies the list of names, ``asked`` the queries for each.
     """
 
     names: str
@@ -36,7 +36,7 @@ class Checkpoint:
 
 
 def state_path(output: Path) -> Path:
-    """Where the state of a run stands that writes ``output``."""
+    """Return the path of the state of a run that writes ``output``."""
     return output.with_name(f"{output.name}.state")
 
 
@@ -85,7 +85,7 @@ def load_checkpoint(output: Path, names: str, asked: list[str]) -> Checkpoint:
 
 
 def refuse_unfinished(output: Path) -> None:
-    """Raise ``BadInput`` if a run of this output can still go on, so that nothing is lost."""
+    """Raise ``BadInput`` if a run of this output can still continue, so that nothing is lost."""
     if state_path(output).exists():
         raise BadInput(
             f"{output.name} belongs to an unfinished run; add --resume to resume it, or delete "

@@ -1,7 +1,7 @@
 """The lease of a running unit of work, renewed beside the work by a separate thread.
 
 A crawl may be silent for long: a slow limit, a large zone transfer, servers that do not answer.
-Only a worker that is dead or stands still loses its shard or audit.
+Only a dead or suspended worker loses its shard or audit.
 """
 
 import logging
@@ -34,7 +34,7 @@ class Lease:
     ) -> None:
         self._name = name
         self._renew_with = renew
-        # For what it waited stands there until it has progressed.
+        # The reason of waiting is kept until there is progress.
         self._counters = counters if counters and "waits" in counters else {}
         self._counted_at = 0.0
         self._ended = threading.Event()
@@ -66,7 +66,7 @@ class Lease:
         self._counted_at = time.monotonic()
 
     def wait_for(self, what: str) -> None:
-        """Show that the work stands still and what it waits for, until it counts again."""
+        """Show that the work is paused and what it waits for, until it counts again."""
         counters = {k: v for k, v in self._counters.items() if k not in ("since", "tries")}
         self.count({**counters, "waits": what})
 
@@ -88,6 +88,6 @@ class Lease:
             if not self._renew_with(self._counters):
                 self._lost.set()
         except DatabaseError as error:
-            # The lease outlasts many renewals; whether it was lost is asked before storing.
+            # The lease outlasts many renewals; whether it was lost is checked before storing.
             log.warning("%s: lease not renewed: %s", self._name, error)
             connection.close()

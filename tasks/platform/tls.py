@@ -21,14 +21,14 @@ def context_of(authority: str | None) -> ssl.SSLContext:
         return ssl.create_default_context()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
-    # A vantage point whose clock is wrong has to be able to report it; the authority is its site's.
+    # A vantage point with a wrong clock has to be able to report it; the authority is its site's.
     context.verify_flags |= _NO_CHECK_TIME
     context.load_verify_locations(authority)
     return context
 
 
 class PinnedConnection(SSLConnection):
-    """A connection whose other end has to be signed by the authority of the identity."""
+    """A connection to a peer with a certificate signed by the authority of the identity."""
 
     def _wrap_socket_with_ssl(self, sock: socket.socket) -> ssl.SSLSocket:
         return context_of(self.ca_certs).wrap_socket(sock, server_hostname=self.host)

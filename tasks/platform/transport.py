@@ -1,7 +1,7 @@
 """Kombu's transport for Redis with places that are never lost, and one for vantage points.
 
 That one is cut down to what their few permissions allow: plain queues, no bindings, no scripts, no
-messages to all. What a killed process had begun is sent anew by the centre.
+messages to all. What a killed process had begun is sent again by the centre.
 """
 
 from typing import Any
@@ -64,7 +64,7 @@ class OwnQoS(FreeingQoS):
         """Nothing: the centre's leases do this."""
 
     def restore_by_tag(self, tag: str, client: Any = None, leftmost: bool = False) -> None:
-        """Forget a message that was not finished: the centre will send it anew."""
+        """Forget a message that was not finished: the centre will send it again."""
         self._remove_from_indices(tag).execute()
 
 

@@ -50,7 +50,7 @@ def _client(url: str) -> redis.Redis:
         url,
         socket_timeout=_ANSWER_WITHIN_S,
         socket_connect_timeout=_ANSWER_WITHIN_S,
-        # A connection that a restarted broker forgot is opened anew, once; callers do the waiting.
+        # A connection that a restarted broker forgot is opened again, once; callers do the waiting.
         retry=Retry(NoBackoff(), 1),
     )
 

@@ -16,7 +16,7 @@ from typing import Any
 from core.errors import BadInput
 
 log = logging.getLogger(__name__)
-# Results lie here until long after the centre has them, for an order that comes once more.
+# Results lie here until long after the centre has them, for an order that comes again.
 _KEPT_S = 86_400.0
 _MOST_FILES = 2_000
 _SAFE = re.compile(r"[a-z0-9][a-z0-9._-]{0,250}", re.IGNORECASE)
@@ -52,7 +52,7 @@ class Journal:
         self._key = ""
 
     def open(self, campaign: str, unit: str) -> Entries:
-        """What is known of a unit, whose further entries follow; raises ``BadInput``."""
+        """The header of a unit, followed by its entries; raises ``BadInput``."""
         key = f"{campaign}.{unit}"
         if not _SAFE.fullmatch(key):
             raise BadInput(f"{key!r} is not a name of a unit")

@@ -1,7 +1,7 @@
 """Run a work order: one unit of a campaign, slot by slot, reported as a results message.
 
 It knows neither Django nor Arrow, and keeps a journal: a process that is killed and started
-again goes on with the slots that are left, and an order that comes twice is done once.
+again continues with the slots that are left, and an order that comes twice is done once.
 """
 
 import logging
@@ -23,7 +23,7 @@ COLUMNS = ("slot", "late_s", "result")
 STOPPED = "the campaign was stopped"
 # Sleep no longer than this, so that the end of the process is noticed.
 _NAP_S = 0.5
-# The outcome of a unit whose window ended longer ago is reported only on request.
+# The outcome of a unit with an older window is reported only on request.
 _WORTH_S = 120.0
 # What the centre knows by itself is not sent home.
 _KNOWN = frozenset({"target", "lost", "attempts", "transits_ms"})
@@ -80,9 +80,9 @@ Spend = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class RunContext:
-    """What a place gives to a measurement: a clock, a journal, limits, and whether to go on.
+    """What a place gives to a measurement: a clock, a journal, limits, and whether to continue.
 
-    ``is_stopped`` is asked for a campaign that was ended before its time.
+    ``is_stopped`` tests whether a campaign was stopped.
     """
 
     clock: Clock
@@ -95,7 +95,7 @@ class RunContext:
 def fulfil(order: Order, bench: RunContext, report: Report) -> None:
     """Measure an order, or what is left of it, and report; raises ``Unavailable``.
 
-    Where the process is asked to end, nothing is reported: what the journal holds is reported when
+    If the process is stopped, nothing is reported: the contents of the journal are reported when
     the order comes again.
     """
     before = bench.journal.open(order.campaign, order.unit)
@@ -110,9 +110,9 @@ def fulfil(order: Order, bench: RunContext, report: Report) -> None:
 
 
 def resume(bench: RunContext, report: Report) -> None:
-    """Go on with what a process that was killed left, as far as it is worth it.
+    """Continue with what a process that was killed left, as far as it is worth it.
 
-    What is left of older units is asked for by the centre, if it still wants it.
+    What is left of older units is requested by the centre, if it still wants it.
     """
     for data in bench.journal.unfinished():
         order = Order.from_json(data)

@@ -37,7 +37,7 @@ QUICK_SIZES = 10
 QUICK_S = 1.0
 # Domains among which a page divides a joint budget while it waits.
 QUICK_DOMAINS = 200
-# What a page shows first may take so long; what is not proven by then is asked for again.
+# What a page shows first may take so long; what is not proven by then is requested again.
 AT_ONCE_S = 0.2
 # Of a whole curve, each size.
 EACH_SIZE_S = 0.4
@@ -113,7 +113,7 @@ def store_variant(
 ) -> Recommendation:
     """Store changed options for the same files as another row; raises as ``create``.
 
-    It belongs to the user; to everybody with its address where the other does.
+    It belongs to the user; to everyone with its address where the other does.
     """
     files = {n: path.read_bytes() for n, path in services.paths_of(row).items()}
     origin = services.Origin(row.owner and owner_of(user), row.title, row.survey, row.source)
@@ -130,7 +130,7 @@ def vary(
 ) -> dict[str, Any]:
     """The answer to other options for the same files, not stored; raises BadInput.
 
-    What is not proven soon is given with its gap, and what is not checked soon says so.
+    What is not proven soon is given with its gap, and what is not checked soon is marked.
     """
     if row.result is None:
         raise BadInput("it is not answered yet")
@@ -171,7 +171,7 @@ def _can_divide_budget(question: Question, parts: Parts) -> bool:
 
 
 def _quickly(question: Question) -> dict[str, Any] | None:
-    """The answer if it is soon proven, or if no more time was asked for."""
+    """The answer if it is soon proven, or if no more time was requested."""
     is_large = question.samples.values.size > QUICK_CELLS or len(question.ks) > QUICK_SIZES
     is_joint = question.joint_budget is not None or question.joint_cost is not None
     if is_large or question.front or is_joint:
@@ -266,7 +266,7 @@ def submit_awaiting(row: Recommendation) -> None:
 
 @app.task(name="tasks.advising.sweep")
 def requeue_lost() -> None:
-    """Take up questions that a broker or a worker lost, and those whose survey has ended."""
+    """Take up questions that a broker or a worker lost, and those with a finished survey."""
     for row in services.awaiting_ended():
         submit_awaiting(row)
     for pk in services.waiting():

@@ -47,7 +47,7 @@ MAX_LISTED = 200
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A campaign or beacon whose samples may be used; a beacon measures from countries."""
+    """A campaign or beacon with usable samples; a beacon measures from countries."""
 
     key: str
     name: str

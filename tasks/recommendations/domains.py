@@ -28,7 +28,7 @@ def describe_domains(
 ) -> dict[str, Any] | None:
     """Return the domains by regret; None without domains, or where a loss is to be survived.
 
-    They are left out where only one size is asked for at once, as sliders do.
+    They are left out where only one size is requested at once, as sliders do.
     """
     if not question.known.domains or not question.with_peer or _is_robust(question):
         return None

@@ -56,7 +56,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Intention:
-    """What a tenant wants to know, before anything is asked."""
+    """What a tenant wants to know, before anything is queried."""
 
     plan: services.Plan
     domains: bytes
@@ -150,7 +150,7 @@ def _why_not(survey: Survey | None) -> str:
 
 
 def regions_of(survey: Survey) -> list[dict[str, Any]]:
-    """The regions that a survey found in use, with how much stands there."""
+    """The regions that a survey found in use, with how much is there."""
     stored = selectors.report(survey.slug, "regions")
     rows = (dict(zip(stored.columns, row, strict=True)) for row in stored.rows) if stored else ()
     kept = ("provider", "region", "domains", "subdomains")
@@ -220,10 +220,10 @@ def country_codes() -> list[str]:
 
 
 def region_countries() -> list[str]:
-    """Return the countries of regions that anybody may use."""
+    """Return the countries of regions that anyone may use."""
     return sorted({region.country for region in open_regions().values()} - {""})
 
 
 def region_continents() -> list[str]:
-    """Return the continents of regions that anybody may use."""
+    """Return the continents of regions that anyone may use."""
     return sorted({region.continent for region in open_regions().values()} - {""})

@@ -38,7 +38,7 @@ class Input:
 
 
 def interpret(text: str) -> Input:
-    """Read a text; raises ``BadInput`` that says what can be written."""
+    """Read a text; raises ``BadInput`` that states what can be written."""
     parts = [part for part in re.split(r"[,;\n]+", text.strip()) if part.strip()]
     if not parts:
         raise BadInput("write a domain such as shop.example, a list, or countries with weights")

@@ -73,7 +73,7 @@ class _View:
         }
 
     def _places(self) -> list[dict[str, Any]]:
-        """Where the regions are, and whose: of those that any set may use."""
+        """Places and providers of the regions that any set may use."""
         return [
             {
                 "region": name,
@@ -123,7 +123,7 @@ class _View:
         return {"measure": str(measure), **_spread(found, None)}
 
     def _modelled(self, serving: Assignment) -> dict[str, Any] | None:
-        """Populations without samples; None where none was brought, or no model stands."""
+        """Populations without samples; None without populations or a model."""
         if self.model is None:
             return None
         known = self.question.known

@@ -32,7 +32,7 @@ class Group:
 def describe_joint_budget(
     study: Study, question: Question, answers: Mapping[int, Recommendation], solve: Any
 ) -> dict[str, Any] | None:
-    """Return the division of the joint budget; None where none was asked for.
+    """Return the division of the joint budget; None where none was requested.
 
     ``solve(study, question, k)`` gives a recommendation for a group with clients of its own.
     """

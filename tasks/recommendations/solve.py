@@ -51,7 +51,7 @@ class BrokenProof(NephoscopeError):
 def recommend(
     question: Question, on_step: Progress | None = None, study: Study | None = None
 ) -> dict[str, Any]:
-    """Solve, verify and describe; raises BadInput on what cannot be asked, and BrokenProof.
+    """Solve, verify and describe; raises BadInput on invalid requests, and BrokenProof.
 
     ``study`` spares making the samples ready again.
     """
@@ -186,7 +186,7 @@ def _result(
 
 
 def _after_loss(question: Question, regions: tuple[str, ...]) -> dict[str, Any] | None:
-    """Which share of weight is above what was asked for after a loss, by the region lost."""
+    """Return the share of weight above the limit after a loss, by the lost region."""
     limit_ms = question.constraints.after_loss_ms
     if limit_ms is None or len(regions) < 2:
         return None

@@ -134,7 +134,7 @@ def open_iteration(options: Resolving) -> Iterator["IterativeResolver"]:
 def allowed_networks(
     options: Resolving,
 ) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-    """Networks in which name servers that were found may be asked; raises ``BadInput``."""
+    """Networks in which name servers that were found may be queried; raises ``BadInput``."""
     try:
         return tuple(ipaddress.ip_network(n) for n in options.allowed_networks)
     except ValueError as error:

@@ -53,7 +53,7 @@ def estimate_load(job: ListJob, options: Resolving) -> Iterator[Load]:
 
 
 def _by_server(questions: int, options: Resolving) -> Iterator[Load]:
-    """Servers are asked in turn, so each receives an equal share."""
+    """Servers are queried in turn, so each receives an equal share."""
     servers = servers_of(options)
     config = engine_config(options, servers)
     limits = [config.rate_per_server, config.total_rate and config.total_rate / len(servers)]

@@ -80,7 +80,7 @@ def check_options(options: SourceOptions) -> None:
 def chosen_sources(text: str | None, given: dict[str, bool]) -> frozenset[str]:
     """The names in ``--sources``, or transfers, words and what other options ask for (``given``).
 
-    Raises ``BadInput`` for an unknown name, or one whose own option is missing.
+    Raises ``BadInput`` for an unknown name, or one without its option.
     """
     if not text:
         return frozenset({"axfr", "words"} | {name for name, is_given in given.items() if is_given})

@@ -1,6 +1,6 @@
 """The bulk resolver behind its command: resolve a list of names to a file or a stream.
 
-A run that writes a file keeps a checkpoint beside it, and one that was stopped or killed goes on
+A run that writes a file keeps a checkpoint beside it, and one that was stopped or killed continues
 from there.
 """
 

@@ -39,7 +39,7 @@ _ANSWER_WITHIN_S = 1.0
 _KEY = "nephoscope:pace:"
 _QUIET_US = 1_000_000
 # The next free slot of a key, and when that was written: a clock that was set back in between
-# must not stop everybody. A store without its memory starts with a second of silence, since
+# must not stop everyone. A store without its memory starts with a second of silence, since
 # slots that it gave away before may still be used.
 _RESERVE = """
 local clock = redis.call('TIME')
@@ -84,7 +84,7 @@ class SharedPace:
             client_url(url),
             socket_timeout=_ANSWER_WITHIN_S,
             socket_connect_timeout=_ANSWER_WITHIN_S,
-            # A grant whose answer was lost is lost; asking for it twice would only take more.
+            # A grant with a lost answer is lost; a second request would only use more.
             retry=Retry(NoBackoff(), 0),
         )
         self._script = self._client.register_script(_RESERVE)
@@ -167,5 +167,5 @@ def pace_for(options: Resolving, *, in_worker: bool, place: str = "") -> Pace | 
 
 @functools.lru_cache(maxsize=32)
 def _shared(url: str, rates: Rates, place: str) -> SharedPace:
-    """One per process and kind, so that a shard need not learn the store's clock anew."""
+    """One per process and kind, so that a shard need not learn the store's clock again."""
     return SharedPace(url, rates, place)

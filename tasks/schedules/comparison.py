@@ -31,7 +31,7 @@ KIND_OF_DIMENSION = {
 }
 # Events of one kind from one run; the rest is one event with their number.
 MAX_EVENTS_OF_KIND = 200
-# Runs whose latencies one test reads.
+# Number of runs with latencies in one test.
 MAX_RUNS = 12
 
 
@@ -165,7 +165,7 @@ def _isp_changes(before: Campaign, after: Campaign) -> Iterator[Change]:
 
 
 def latency_changes(run: ScheduleRun) -> Iterator[Change]:
-    """Pairs of vantage point and region whose latency changed since their last change."""
+    """Pairs of vantage point and region with a latency change since their last one."""
     rows = services.compared_until(run, MAX_RUNS - 1)
     runs = [*rows, run]
     since = _last_changes(run.schedule)

@@ -84,7 +84,7 @@ def _causes(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _calibrate(machines: Sequence[PoolInstance]) -> dict[str, Any]:
-    """The mark that separates machines whose truth is known, by label or by network test."""
+    """The mark that separates machines with known truth, by label or by network test."""
     known = [
         (one.per_100s, one.label or one.truth, bool(one.label))
         for one in machines
@@ -109,7 +109,7 @@ def _calibrate(machines: Sequence[PoolInstance]) -> dict[str, Any]:
 
 
 def _describe_share(share: float, whole: int) -> str:
-    """A share of machines, as it stands before what they are: counts of few."""
+    """A share of machines before a noun: counts if they are few."""
     of = "" if whole < SMALL else " of the"
     return share_of(share, whole, lambda value: f"{100 * value:.0f} %") + of
 

@@ -9,7 +9,7 @@ from webapp.store.models import PoolInstance, PoolReport
 from webapp.store.screening.selectors import BAD, GOOD, PoolRow
 from webapp.store.screening.views import read_report
 
-# Reports that are read, the newest: each is unpacked and checked anew.
+# Reports that are read, the newest: each is unpacked and checked again.
 MOST_REPORTS = 200
 
 

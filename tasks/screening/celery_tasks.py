@@ -43,7 +43,7 @@ def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
 
 @app.task(name="tasks.screening.sweep")
 def queue_analysis() -> None:
-    """Have the pools analysed that changed, by a worker that may take its time."""
+    """Have the pools analysed that changed, by a worker that may be slow."""
     if _behind() and cache.add("pools-queued", True, timeout=_QUEUED_S):
         analyse_all.delay()
 

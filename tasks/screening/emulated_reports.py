@@ -1,4 +1,4 @@
-"""Reports as agents would send them, of machines whose troubles are chosen."""
+"""Reports as agents send them, of machines with chosen faults."""
 
 import random
 from typing import Any

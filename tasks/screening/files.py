@@ -72,7 +72,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def simulate(scenario: Scenario) -> dict[str, Any]:
-    """What the marks get right and wrong on a pool whose truth is known, and what it buys.
+    """What the marks get right and wrong on a pool with known truth, and what it buys.
 
     BadInput for figures out of bounds.
     """

@@ -18,7 +18,7 @@ from screening.statistics.histograms import find_percentile_ms
 from webapp.store.models import Pool, PoolInstance, PoolReport
 from webapp.store.screening.views import read_report
 
-# Network reports that are read at most, the newest; each is unpacked and checked anew.
+# Network reports that are read at most, the newest; each is unpacked and checked again.
 MOST_REPORTS = 5_000
 MOST_STRANGERS = 1_000
 

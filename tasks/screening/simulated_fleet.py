@@ -1,4 +1,4 @@
-"""A simulated fleet whose truth is known out: what the agent's mark gets right and wrong on it."""
+"""A simulated fleet with known truth: what the agent's mark gets right and wrong on it."""
 
 from dataclasses import asdict
 from functools import lru_cache

@@ -17,7 +17,7 @@ MOST_TIMES = 100
 
 
 def find_daily_window(reports: Iterable[tuple[float, Mapping[str, Any]]]) -> dict[str, Any]:
-    """The window that stands out, of reports as (start, summary); BadInput for too few days."""
+    """The window that is significant, of reports as (start, summary); BadInput for too few days."""
     stalls: dict[int, int] = defaultdict(int)
     measured_s: dict[int, float] = defaultdict(float)
     for at, summary in reports:

@@ -70,12 +70,12 @@ def _pace(survey: Survey) -> Pace | None:
 
 @app.task(name="tasks.crawl.conclude")
 def conclude(survey_id: int) -> None:
-    """Start the second pass of a survey whose shards have all ended, or store its report."""
+    """Start the second pass of a survey after its last shard, or store its report."""
     survey = Survey.objects.get(pk=survey_id)
     add_log_fields(survey=survey.slug)
     if survey.state != SurveyState.RUNNING or not shard_run.is_complete(survey):
         return
-    # The batches of a second pass are shards too: the last of them ends here once more.
+    # The batches of a second pass are shards too: the last of them ends here again.
     if second_pass.start(survey):
         return
     try:

@@ -31,7 +31,7 @@ DOMAIN_GROUP_ROWS = 512
 
 
 def index_survey(survey: Survey) -> None:
-    """Make the index of a survey that has ended, unless it stands already."""
+    """Make the index of a survey that has ended, unless it exists."""
     place = derived.index_of(survey)
     if place.is_ready:
         return

@@ -29,7 +29,7 @@ def changes(before_id: int, after_id: int) -> None:
 
 
 def request_index(survey: Survey) -> None:
-    """Have the index made by a worker, unless it stands, is under way or has failed."""
+    """Have the index made by a worker, unless it exists, is under way or has failed."""
     place = derived.index_of(survey)
     if survey.is_final and place.state()["state"] == derived.MISSING:
         _queue(place, index, survey.pk)

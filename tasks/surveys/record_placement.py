@@ -97,7 +97,7 @@ CREATE TEMP VIEW lookups AS
   FROM seen_names;
 DROP TABLE name_addresses; DROP TABLE own; DROP TABLE shared; DROP TABLE labelled_ids;
 """
-# Without a list, the order of the alphabet stands for ranks.
+# Without a list, the order of the alphabet represents ranks.
 _UNRANKED = """
 SELECT domain, row_number() OVER (ORDER BY domain) AS rank
 FROM (SELECT DISTINCT domain FROM seen_names)

@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 TABLE = "vantage_lookups"
 ASK = "tasks.vantage.resolve_batch"
 TYPE = "A"
-# One that is asked and one that waits, so that a vantage never idles and a lease stays short.
+# One that runs and one that waits, so that a vantage never idles and a lease stays short.
 _AHEAD = 2
 _MAX_ATTEMPTS = 3
 # Time for a batch of dead names, before the questions' own time at the survey's rate.
@@ -105,11 +105,11 @@ def _lease(survey: Survey) -> timedelta:
 
 
 def _send(shard: Shard, vantage: str, lease: timedelta) -> None:
-    """Queue a batch; a broker that is away is asked again when the lease is over."""
+    """Queue a batch; with an unavailable broker, it is queued again when the lease is over."""
     options = {key: shard.survey.options.get(key) for key in _SENT_OPTIONS}
     args = [shard.pk, shard.attempt, list(batches.load_names(shard)), options]
     try:
-        # An order that waited longer than its lease is sent anew, so the old message would be asked
+        # An order that waited longer than its lease is sent again, so the old message would be run
         # twice.
         vantage_queues.send(vantage, ASK, args, expires_s=lease.total_seconds())
     except Unavailable as error:

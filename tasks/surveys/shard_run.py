@@ -110,7 +110,7 @@ def _fail_or_postpone(shard: Shard, error: NephoscopeError) -> None:
 
 
 def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int], dict[str, Any]]:
-    """Rows per lake table and the counters of a shard whose parts are stored."""
+    """Rows per lake table and the counters of a shard with stored parts."""
     survey = shard.survey
     options = Resolving.from_json(survey.options)
     entries = load_entries(survey.slug, shard.first, shard.last)
@@ -133,7 +133,7 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     with stages.measure("place"):
         table = range_tables.prefix_table(list(survey.range_tables.all()))
         placed = place_lookups(crawl.lookups, table)
-    # One that stood still for longer than its lease must not write over its successor's parts.
+    # One suspended for longer than its lease must not write over its successor's parts.
     lease.confirm()
     first_id = shard.first << _ID_BITS_PER_SHARD
     with stages.measure("store"):
@@ -195,7 +195,7 @@ def final_counters(crawl: Crawl, placed: Placed, n_domains: int) -> dict[str, An
 def conclude(survey: Survey) -> None:
     """Compute every table from the manifest's parts, check them, store them, close the survey.
 
-    Raises ``Unavailable`` where there is no room for it.
+    Raises ``Unavailable`` where there is no space for it.
     """
     require_disk_space()
     root, slug = Path(settings.LAKE_DIR), survey.slug
@@ -216,7 +216,7 @@ def compute_report(
 ) -> tuple[dict[str, Table], dict[str, str], list[str]]:
     """Every table of the parts of these shards, with headlines and what does not add up.
 
-    ``n_domains`` counts the domains that were asked, without those of shards that were given up.
+    ``n_domains`` counts the domains that were queried, without those of shards that were given up.
     """
     tables = survey_tables.compute_tables(root, slug, shards)
     headlines = {

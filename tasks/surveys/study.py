@@ -102,7 +102,7 @@ def finished(slug: str) -> Survey:
 
 
 def recompute(survey: Survey) -> None:
-    """Compute every table of an ended survey anew, with its checks and headlines."""
+    """Compute every table of an ended survey again, with its checks and headlines."""
     root, shards = Path(settings.LAKE_DIR), selectors.finished_shards(survey.slug)
     n_domains = survey.n_domains - waiting.lost_domains(survey)
     report = shard_run.compute_report(root, survey.slug, shards, n_domains)

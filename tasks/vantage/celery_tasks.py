@@ -28,7 +28,7 @@ from tasks.vantage import client
 
 log = logging.getLogger(__name__)
 LOOKUPS = "lookups"
-# The store knows by itself whose domain a name is, and whom it asked.
+# The store knows the domain of a name, and the vantage point.
 ANSWER_COLUMNS = (
     "name",
     "type",

@@ -46,7 +46,7 @@ class VantageClient:
 
     def __init__(self, identity: Identity, folder: Path, steady: Clock | None = None) -> None:
         self.identity = identity
-        # Its counter goes on whatever is done to the machine's wall clock.
+        # Its counter continues whatever is done to the machine's wall clock.
         self.steady: Clock = steady or BootTimeClock()
         # How wrong it may be, and how far the counter is ahead of the site's time, in seconds;
         # the answer with the least doubt is believed.
@@ -68,7 +68,7 @@ class VantageClient:
             socket_timeout=_ANSWER_WITHIN_S,
             socket_connect_timeout=_ANSWER_WITHIN_S,
             socket_keepalive=True,
-            # Once anew for a connection that a restarted broker forgot; the waiting is done here.
+            # Once again for a connection that a restarted broker forgot; the waiting is done here.
             retry=Retry(NoBackoff(), 1),
             **tls_options(identity, folder),
         )

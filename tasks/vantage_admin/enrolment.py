@@ -140,7 +140,7 @@ def _save_users() -> None:
 def reconcile(*, renew: bool = False) -> int:
     """Make the broker's users those of the store, as after a restart; how many differed.
 
-    ``renew`` writes all of them anew, as after an upgrade that changed what they may do.
+    ``renew`` writes all of them again, as after an upgrade that changed what they may do.
     """
     there = {
         u.decode().removeprefix(USER)
@@ -156,7 +156,7 @@ def reconcile(*, renew: bool = False) -> int:
 
 
 def _reconcile_user(name: str, is_there: bool) -> bool:
-    """Make or remove one user as its row says; false if they agree by now.
+    """Make or remove one user as its row states; false if they agree by now.
 
     The row is locked: a join makes the user before it commits, and a revocation commits before it
     removes the user, so either may be half done.

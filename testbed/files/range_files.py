@@ -39,7 +39,7 @@ def write_files(world: World, folder: Path) -> dict[str, Path]:
     """Write all files of a world; gives the path of each.
 
     Keys are ``domains``, ``readme``, the provider names, and ``azure-tags`` for Azure's newer
-    format. A provider whose ranges came from a real file gets none.
+    format. A provider with ranges from a real file gets none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     texts = {

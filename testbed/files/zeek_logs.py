@@ -1,4 +1,4 @@
-"""Zeek's logs of a network whose clients use the names of a world: connections and TLS hellos."""
+"""Zeek's logs of clients that use the names of a world: connections and TLS hellos."""
 
 import math
 import random

@@ -30,12 +30,12 @@ _ALL_ZONES_SHARE = 0.65
 # Of the zones beyond the first of a domain that are left then, share that goes to small domains
 # with three zones; the others have two (chosen to fit Figure 13b).
 _THREE_ZONES_SHARE = 0.57
-# Zones of one name, at most (Figure 13a), and share of the names in two regions whose zones are
-# identified in one of these only, more seldom in more regions (chosen to fit section 4.4.3).
+# Zones of one name, at most (Figure 13a), and share of the names in two regions with zones
+# identified in only one of them, more seldom in more regions (chosen to fit section 4.4.3).
 _MOST_ZONES = 6
 _ONE_REGION = 0.7
-# Share of names whose addresses beyond one for each zone are in an unidentified zone:
-# of domains whose names share machines, and of other fronts.
+# Share of names with addresses beyond one for each zone in an unidentified zone:
+# of domains with shared machines, and of other fronts.
 _UNIDENTIFIED_SHARES = (0.5, 0.12)
 # Share of the names of a domain that can be expected to use any one of its zones.
 _ZONE_USE_SHARE = 0.97
@@ -84,7 +84,7 @@ def _assign_with_share(
     share: float,
     rng: random.Random,
 ) -> int:
-    """Assign all zones anew; return the number of zone uses without a name."""
+    """Assign all zones again; return the number of zone uses without a name."""
     for domain in domains:
         domain.clear()
     left = Counter(dict(enumerate(names)))

@@ -73,7 +73,7 @@ def build_earlier(
             ],
         )
         moves.append(Move(zone.domain, tuple(sorted(moved)), before, after))
-    # The allocator passed by addresses of the world, whose places are those that hold.
+    # The allocator skipped addresses of the world, which keep their places.
     known = allocator.places | world.places
     return replace(world, zones=list(zones.values()), places=known), moves
 

@@ -88,7 +88,7 @@ def _hybrid_candidates(
 def _mark_hybrid(able: list[list[Draft]], wanted: int, count: int, rng: random.Random) -> None:
     rng.shuffle(able)
     able.sort(key=lambda fit: -len(fit))
-    large = count // 3  # some large domains have the room, the rest are everyday ones
+    large = count // 3  # some large domains have the space, the rest are everyday ones
     chosen = able[:large] + rng.sample(able[large:], max(0, min(count, len(able)) - large))
     if sum(len(fit) for fit in chosen) < wanted:
         chosen = able[:count]

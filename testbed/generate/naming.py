@@ -215,7 +215,7 @@ class Labeller:
 
     @property
     def capacity(self) -> int:
-        """How many names a zone may have whose labels can all be guessed."""
+        """Return how many names with guessable labels a zone may have."""
         return len(self._words) * 2 // 3
 
     def label(self, domain: DomainDraft) -> list[str]:

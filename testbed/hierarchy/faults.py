@@ -4,7 +4,7 @@ from testbed.hierarchy.builder import HierarchyBuilder
 from testbed.hierarchy.internet import FORGED_ADDRESS, ServerBehaviour, is_within, parent_of
 
 TLDS = ("test", "north", "south", "east", "west")
-# A domain whose servers cut every answer by UDP short.
+# A domain with servers that truncate every UDP answer.
 LONG = "long"
 
 
@@ -103,7 +103,7 @@ def _partly_circular(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _poisoning(builder: HierarchyBuilder, apex: str) -> None:
-    """A zone whose server forges records of others, with a delegation with forged glue."""
+    """A zone with a server that forges records of others, with a delegation with forged glue."""
     good = builder.choose_hosting_zone().hosts[0]
     forging, honest = builder.shared_address(ServerBehaviour.FORGING), builder.addresses_of(good)[0]
     hosts = builder.add_delegated_zone(apex, forging, honest)
@@ -170,7 +170,7 @@ def _hosted(builder: HierarchyBuilder, apex: str) -> None:
 
 
 def _truncated(builder: HierarchyBuilder, apex: str) -> None:
-    """Below a domain whose servers answer by TCP only."""
+    """Below a domain with servers that answer only over TCP."""
     if LONG not in builder.world.zones:
         builder.add_delegated_zone(
             LONG, *(builder.new_address(ServerBehaviour.TRUNCATING) for _ in range(2))

@@ -27,7 +27,7 @@ _LARGEST_PACKET = 2048
 _TIMER_SLACK, _LOCK_ALL_MEMORY = 29, 3
 # A sleep may end this late; busy-wait from this long before a packet is due.
 _BUSY_WAIT_S = 0.0002
-# What came out later than this met a jam, which is no lateness of ours.
+# A packet later than this was queued elsewhere, which is not the link's delay.
 _MAX_COMPENSATION_S = 0.02
 _REMEMBERED = 4096
 

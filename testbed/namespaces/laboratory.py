@@ -1,4 +1,4 @@
-"""An Internet in network namespaces whose truth is known: built, entered, broken, removed.
+"""An Internet in network namespaces with known truth: built, entered, broken, removed.
 
 It lives as long as its context; after an exception, and after its process is killed, nothing of
 it stays.
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Laboratory:
-    """A plan that stands; use it as a context, which raises ``OSError`` where it cannot be."""
+    """A running plan; use it as a context, which raises ``OSError`` if it cannot be built."""
 
     def __init__(
         self, plan: Topology, seed: int = 1, links: str = "", *, centre: bool = False

@@ -82,7 +82,7 @@ def bind_to_file(place: Path) -> None:
 
 
 def find_tool(name: str) -> str | None:
-    """Where a tool stands, also one that only the administrator's path names."""
+    """The position of a tool, also one that only the administrator's path names."""
     return shutil.which(name) or shutil.which(name, path=_TOOLS)
 
 
@@ -115,7 +115,7 @@ def names_of(pid: int) -> list[str]:
 
 
 def remove_stale() -> list[str]:
-    """Remove the namespaces of laboratories whose process is no more; gives their names."""
+    """Remove the namespaces of laboratories with an ended process; return their names."""
     dead = [name for owner, name in _all() if not is_alive(owner)]
     remove(dead)
     for lock in LOCKS.glob("*") if LOCKS.is_dir() else ():

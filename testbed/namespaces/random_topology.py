@@ -98,7 +98,7 @@ def _draw_backbones(builder: _TopologyBuilder, isps: list[str], width: int) -> N
 
 
 def _is_valid(plan: Topology) -> bool:
-    """Everybody reaches everybody, all ways between two take equally long, and none has two
+    """All nodes reach each other, all ways between two take equally long, and none has two
     balancers: on older kernels, the second would choose as the first did."""
     truth = Truth.of(plan)
     for vantage in plan.of_kind("vantage"):

@@ -1,6 +1,6 @@
 """The plan that tests and demonstrations use: six vantage points, four regions of two zones.
 
-Five ISPs lie between: two with balancers, one whose customers meet it at an exchange, one that a
+Five ISPs lie between: two with balancers, one that its customers reach at an exchange, one that a
 vantage point depends on. Routes are the quickest ways, and some differ there and back.
 """
 

@@ -94,14 +94,14 @@ class Zone:
         return ((self.wildcard,) if self.wildcard else ()) + self.nested
 
     def wildcard_above(self, fqdn: str) -> Wildcard | None:
-        """The lowest wildcard below whose level a name stands, if any."""
+        """Return the lowest wildcard with a level above a name, if any."""
         above = (card for card in self.wildcards if fqdn.endswith(f".{card.at}"))
         return max(above, key=lambda card: len(card.at), default=None)
 
 
 @dataclass(slots=True)
 class World:
-    """An emulated Internet whose truth is known; equal inputs give an equal world.
+    """An emulated Internet with known truth; equal inputs give an equal world.
 
     ``zones`` are in the order of the domain list; ``hosts`` maps name-server names to their
     addresses (none: the name does not resolve); ``places`` holds every address in a

@@ -18,7 +18,7 @@ Times = Mapping[str, Mapping[str, float]]
 
 
 def plant_isps(regions: Sequence[str], routes: Mapping[str, Sequence[int]]) -> set[tuple[str, str]]:
-    """(rule, discriminator) of regions whose routes depend on one ISP; too few are no violation."""
+    """(rule, discriminator) of regions with a single ISP; too few routes are no violation."""
     measured = {region: routes.get(region, ()) for region in regions}
     return {
         ("isp-concentration", region)

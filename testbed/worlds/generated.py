@@ -78,7 +78,7 @@ def build_generated(
     listed = list(dict.fromkeys(d.strip().lower() for d in request.domains or ())) or None
     scale = _scale(raw, request.scale, listed)
     stars = choose_named_domains(raw, listed)
-    if listed is not None:  # a short list has room for as many as the rest leaves
+    if listed is not None:  # a short list has space for as many as the rest leaves
         stars = stars[: max(0, len(listed) - sum(class_counts(raw, scale)[0].values()))]
     rest = subtract_named_domains(raw, stars)
     counts = class_counts(rest, scale)

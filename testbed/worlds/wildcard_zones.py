@@ -18,9 +18,9 @@ from testbed.world.model import Name, PublishedRanges, Wildcard, World, Zone
 # Labels of nested wildcards, and the share that answers exactly as the upper one does.
 _NESTED_AT = ("dev", "test", "api", "staging")
 _SAME_AS_ABOVE = 0.25
-# How often a name stands where names below it are made by a wildcard.
+# How often a name exists where a wildcard answers for names below it.
 _NAMED_LEVEL = 0.5
-# In a zone whose wildcard stands below it, so many of the names stand there too, if words allow.
+# In a zone with a wildcard below it, the share of the names there too, if words allow.
 _BELOW = 3
 
 

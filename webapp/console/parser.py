@@ -51,7 +51,7 @@ def add_base_options(command: BaseCommand, parser: CommandParser) -> None:
 def add_json_to_actions(parser: CommandParser) -> None:
     """Give every action of a command ``--json`` and the description that the list has.
 
-    An action's own default would undo what stands before its name, as in ``ranges --json list``.
+    An action's own default would undo options before its name, as in ``ranges --json list``.
     """
     for actions in _of_actions(parser):
         words = {choice.dest: choice.help for choice in actions._choices_actions}

@@ -46,7 +46,7 @@ class SurveyRunner(ProductCommand):
         return survey
 
     def run_survey(self, survey: Survey, *, workers: bool) -> None:
-        """Crawl it here or by the workers; raises ``NephoscopeError`` where it fails for good."""
+        """Crawl it here or by the workers; raises ``NephoscopeError`` if it fails."""
         if workers:
             from tasks.surveys.celery_tasks import start  # noqa: PLC0415
 

@@ -39,7 +39,7 @@ def describe(
 
 
 def _group_by_length(lengths: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
-    """Yield groups of non-empty cells whose lengths differ by at most a factor of two."""
+    """Yield groups of non-empty cells with lengths within a factor of two."""
     sizes = np.frexp(lengths.astype(np.float64))[1]
     for size in np.unique(sizes[lengths > 0]):
         cells = np.flatnonzero((sizes == size) & (lengths > 0))

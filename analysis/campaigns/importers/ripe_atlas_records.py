@@ -134,7 +134,7 @@ class RecordReader:
             self.lost["damaged"] += 1
 
     def _cut(self, data: bytes, *, is_last: bool) -> tuple[pa.Table, bytes]:
-        """Parse all records of the data; also return what goes on behind its end."""
+        """Parse all records of the data; also return what continues behind its end."""
         self._broken_until, held = -1, b""
         starts = _find_starts(data)
         # The last record is cut off as a rule; what is not valid costs much more time.
@@ -209,7 +209,7 @@ class RecordReader:
             at = end
 
     def _lose(self, data: bytes, at: int, end: int) -> int:
-        """Count something broken; return where records may go on behind it."""
+        """Count something broken; return where records may continue behind it."""
         after = _find_next(data, at, end)
         # What lies between two records is lost once, in however many pieces.
         if data[at] == _OPEN or self._broken_until != at:
@@ -226,7 +226,7 @@ class _Spans:
     rows: pa.Table
     irregular: list[int]
     sound: frozenset[int]
-    # Where a line begins that is a whole result; no record goes on behind it.
+    # Where a line begins that is a whole result; no record continues behind it.
     lines: NDArray[np.int64]
 
     def limit(self, at: int, size: int) -> int:
@@ -282,7 +282,7 @@ def _end_object(data: bytes, at: int, limit: int) -> int:
 
 
 def _find_next(data: bytes, at: int, end: int) -> int:
-    """Where records may go on behind something broken."""
+    """Where records may continue behind something broken."""
     if data[at] != _OPEN:
         places = [data.find(b"{", at), data.find(b"\n", at) + 1]
     else:

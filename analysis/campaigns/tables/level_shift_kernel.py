@@ -52,7 +52,7 @@ def find_runs(values: Any, needed: Any) -> Any:
             continue
         shifts[n_shifts, 0], shifts[n_shifts, 1] = found, at
         n_shifts += 1
-        # The level begins anew with the run.
+        # The level begins again with the run.
         size, first = _extend(level, 0, values, found, (found, at + 1))
         run_start, run_side = at + 1, 0
     return shifts[:n_shifts]

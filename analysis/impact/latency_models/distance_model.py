@@ -16,7 +16,7 @@ from analysis.impact.places import Client, Region
 from analysis.optimization import Samples
 from core.errors import MissingData
 
-# Refractive index of glass: how many times as long light takes in fibre as in vacuum.
+# Refractive index of glass: ratio of the travel times of light in fibre and in vacuum.
 REFRACTION = 1.468
 FIBRE_KM_PER_MS = 299.792458 / REFRACTION
 # Fewer pairs or clients do not determine a stretch.

@@ -54,7 +54,7 @@ def measure_errors(found: Floats, measured: Floats) -> HoldOut:
 def predict_unseen_places(predict: Predict, rtt_ms: Floats, ends: tuple[Floats, Floats]) -> Floats:
     """Predict each pair without any pair of the source's place, as a source or as a target.
 
-    ``ends`` are (n, 2) places of sources and targets; a pair whose ends are held out together is
+    ``ends`` are (n, 2) places of sources and targets; a pair with both ends held out together is
     not-a-number.
     """
     sources, targets = (number % FOLDS for number in number_places(*ends))

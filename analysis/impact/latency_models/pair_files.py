@@ -33,7 +33,7 @@ MAX_RTT_MS = 10_000.0
 
 @dataclass(frozen=True, slots=True)
 class PairFile:
-    """The pairs of a file, and the names in it whose places are not known."""
+    """The pairs of a file, and the names in it with unknown places."""
 
     pairs: Pairs
     unknown: tuple[str, ...]

@@ -56,7 +56,7 @@ def join_pairs(parts: Sequence[Pairs]) -> Pairs:
 def select_possible(pairs: Pairs) -> tuple[Pairs, int]:
     """Return the pairs of known places that light in vacuum allows, and how many it does not.
 
-    A shorter round trip means that an end is not where it is said to be: an anycast address, or a
+    A shorter round trip means that an end is not at its stated location: an anycast address, or a
     wrong place. Raise MissingData where too few pairs are left.
     """
     least_ms = np.maximum(ideal_ms(pairs.sources, pairs.targets) / REFRACTION, _LEAST_MS)
@@ -79,7 +79,7 @@ def select_possible(pairs: Pairs) -> tuple[Pairs, int]:
 
 
 def mirror_mesh(pairs: Pairs) -> Pairs:
-    """Add the opposite direction of pairs whose source is a target too.
+    """Add the opposite direction of pairs with a source that is also a target.
 
     A round trip has no direction. Sources that are no targets are clients of another kind, as
     vantage points in homes are beside regions, and stay at their end.

@@ -59,7 +59,7 @@ class PathModel:
 
 
 def fit_paths(pairs: Pairs) -> PathModel:
-    """Fit a model to pairs whose places are known; raise MissingData where they are too few."""
+    """Fit a model to pairs with known places; raise MissingData where they are too few."""
     measured = _prepare(select_possible(pairs)[0])
     curve, coefficients = _Space.of(measured).fit(measured.rtt_ms)
     return PathModel(curve, *measured.ends(), coefficients)

@@ -1,4 +1,4 @@
-"""Best sets whose latency limit holds after the loss of any one region."""
+"""Best sets under a latency limit after the loss of any one region."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -197,7 +197,7 @@ def proof_of_all(
     *,
     robust: bool = False,
 ) -> Proof:
-    """Return the proof whose last box contains every set of the regions not excluded."""
+    """Return the proof with a last box that contains every set of the regions not excluded."""
     proof_log, node, rows = written
     number = proof_log.add_multipliers(node.dual.levels, None if robust else node.side)
     inside = frozenset(limits.inside)

@@ -178,7 +178,7 @@ def worst_mark(marks: Marks, bases: Ints, pair: int, most: int) -> int:
 
 @compile_loop
 def partners(marks: Marks, table: Ints, base: int, size: int, first: int, places: int) -> Ints:
-    """Return the places whose addition gives a good remainder."""
+    """Return the places that complete a good remainder."""
     found = np.empty(max(places - first, 0), np.int64)
     count = 0
     for y in range(first, places):

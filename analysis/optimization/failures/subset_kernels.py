@@ -176,7 +176,7 @@ def evaluate_marked(
     incumbents: Incumbents,
     cutoff: int,
 ) -> None:
-    """Evaluate the sets with this last place whose remainders all have a low mark."""
+    """Evaluate the sets with this last place if all their remainders have a low mark."""
     marks, table, order = tables
     size = incumbents.sets.shape[1]
     highest, chosen = np.empty(last + 1, np.uint16), np.empty(size, np.int64)

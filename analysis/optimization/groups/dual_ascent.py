@@ -2,7 +2,7 @@
 
 The largest mean is at least any average of the groups' means, weighted by shares of sum 1; the
 average is a k-median problem, which dual levels bound (Held, Wolfe and Crowder 1974). Bounds are
-float64; whoever uses one allows for rounding.
+float64; callers must allow for rounding.
 """
 
 from typing import NamedTuple

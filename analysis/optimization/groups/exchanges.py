@@ -11,7 +11,7 @@ from analysis.optimization.model.feasibility import find_allowed
 from analysis.optimization.solver.search_kernels import as_ints
 
 MAX_EXCHANGES = 100
-# Share of the groups' average in the score, which tells sets of equal largest means apart.
+# Share of the groups' average in the score, which distinguishes sets of equal largest means.
 MILD_SHARE = 0.05
 # Progress below this share ends the search.
 PROGRESS = 1e-12

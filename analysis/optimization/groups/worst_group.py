@@ -53,7 +53,7 @@ class Node:
 
 @dataclass(eq=False)
 class GroupTree:
-    """The search for the set whose largest group mean is least."""
+    """The search for the set with the smallest largest group mean."""
 
     costs: GroupCosts
     limits: Limits
@@ -240,7 +240,7 @@ class GroupTree:
             self._push(child)
 
     def _child(self, inside: tuple[int, ...], rows: Ints, start: GroupMultipliers) -> Node:
-        """Return a box whose multipliers begin with those of the box before."""
+        """Return a box with the multipliers of the previous box as initial values."""
         frequency = np.zeros(len(self.costs.values))
         copies = max(len(inside), 1) if self.costs.is_robust else 1
         lacking = copies - len(start.levels)

@@ -24,7 +24,7 @@ class Missing(StrEnum):
 class Objective:
     """Mean over clients and rounds of the best chosen region's value, or a percentile of it.
 
-    With ``worst_group``, the mean of the group of clients whose mean is worst.
+    With ``worst_group``, the mean of the group of clients with the worst mean.
     ``percentile`` 95 is the value that 95 % of weighted client-rounds get or better.
     ``penalty`` is no better than any value measured; without one it is the worst measured value
     for latency and 0 for throughput. Raise BadInput on a percentile outside 0 to 100.

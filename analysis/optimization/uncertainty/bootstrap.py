@@ -70,7 +70,7 @@ def doubt(
 ) -> list[Uncertainty]:
     """Return the interval of each recommendation, in their order.
 
-    For robust sets, each resample loses the region whose loss costs most in it.
+    For robust sets, each resample loses the region with the largest loss in it.
     """
     robust = constraints is not None and constraints.survive_loss
     counts = _Resamples(study, draws or Draws(), robust)

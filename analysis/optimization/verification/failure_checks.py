@@ -117,7 +117,7 @@ def survives(good: NDArray[np.bool_], table: Ints, members: Ints) -> bool:
 def survivors(
     good: NDArray[np.bool_], table: Ints, partial: Ints, places: int, alive: NDArray[np.bool_]
 ) -> Ints:
-    """Return the completions of a partial set by two regions whose remainders are all good."""
+    """Return the completions of a partial set by two regions with only good remainders."""
     members = np.empty(partial.size + 2, np.int64)
     members[: partial.size] = partial
     found = np.empty((16, members.size), np.int64)
@@ -171,7 +171,7 @@ class RemainderCheck:
         self.good[base + self.table[c, self.size - 2] + self.table[x, self.size - 1]] = True
 
     def sets(self, plain: Test | None) -> list[tuple[int, ...]]:
-        """Return the sets whose remainders are all good, and not excluded by the cost without
+        """Return the sets with only good remainders, and not excluded by the cost without
         loss."""
         found: list[tuple[int, ...]] = []
         everyone = np.ones((self.places, self.places), bool)
@@ -215,7 +215,7 @@ def _least(test: Test, partial: tuple[int, ...]) -> Ints:
 
 
 def _is_promising(test: Test, low: Ints, first: int) -> NDArray[np.bool_]:
-    """Return a mask of pairs of later regions whose bound is below the cut-off."""
+    """Return a mask of pairs of later regions with a bound below the cut-off."""
     # The maximum cost without any region.
     top = test.prices.max(axis=0) if first == 0 else low
     sure, saved = bound_completions(

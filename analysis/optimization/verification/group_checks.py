@@ -57,7 +57,7 @@ def exceeds(table: Table, one: Ints, other: Ints) -> bool:
 
 @compile_loop
 def read_sets(table: Table, places: Ints, stack: Ints, depth: int, found: Ints) -> tuple[int, int]:
-    """Read sets in the order of their places; return the depth to go on at, -1 at the end, and
+    """Read sets in the order of their places; return the depth to continue at, -1 at the end, and
     how many sets below what is sought were written to ``found``."""
     size, count, rows = places.size, 0, table.costs.shape[0]
     for _ in range(BUDGET):
@@ -261,7 +261,7 @@ class GroupChecker:
 
 
 def _extend(good: set[frozenset[int]], rows: list[int]) -> Iterator[tuple[int, ...]]:
-    """Yield the sets all of whose subsets of one region less are good."""
+    """Yield the sets with only good subsets of one region less."""
     partners: dict[int, set[frozenset[int]]] = {j: set() for j in rows}
     for one in good:
         partners[max(one)].add(one - {max(one)})

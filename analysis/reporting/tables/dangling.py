@@ -1,4 +1,4 @@
-"""Aliases whose target does not exist."""
+"""Aliases with a missing target."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Load balancers whose addresses names share."""
+"""Load balancers with addresses shared by names."""
 
 from collections.abc import Iterator
 

@@ -25,10 +25,10 @@ UNKNOWN = "unknown"
 class ReportTable:
     """How one table of ``core.report_tables.SPECS`` is computed, summarised and checked.
 
-    ``note`` says how its rows are made. ``checks`` yield complaints about all tables; they run on
+    ``note`` states how its rows are made. ``checks`` yield complaints about all tables; they run on
     every report. ``distribution`` names the columns of group and count of a cumulative curve over
     names or domains that the table ``providers`` counts; ``shares`` are columns of a part, its
-    share and the whole. ``notes`` write what stands beside the chart of the page that the table
+    share and the whole. ``notes`` write what is next to the chart of the page that the table
     leads.
     """
 

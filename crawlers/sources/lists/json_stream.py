@@ -67,7 +67,7 @@ class JsonStream:
                     continue
                 return
             if end == len(self._text) and not isinstance(value, dict | list | str) and not last:
-                return  # A number may go on in the next chunk.
+                return  # A number may continue in the next chunk.
             self._move(end)
             self.values += 1
             yield value
@@ -82,7 +82,7 @@ class JsonStream:
             self._state = "array" if first == "[" else "values"
 
     def _is_at_value(self) -> bool:
-        """Step over what stands between values, and see whether there is one more."""
+        """Step over what is between values, and see whether there is one more."""
         if self._state not in ("array", "values"):
             return False
         gap = _GAP.match(self._text, self._at)
@@ -97,7 +97,7 @@ class JsonStream:
         self._at = end
 
     def _step_over(self, error: Exception, last: bool) -> bool:
-        """Whether to go on at once: the value is broken, not just unfinished."""
+        """Whether to continue at once: the value is broken, not just unfinished."""
         size = len(self._text)
         held = size - self._at
         if _is_incomplete(error, size) and held < MAX_VALUE_CHARS:

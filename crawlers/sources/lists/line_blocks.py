@@ -12,7 +12,7 @@ from core.errors import BadInput, MissingData
 from core.files import DamagedStream, PlainReader
 
 _BLOCK_OCTETS = 256 * 1024
-# What lies behind this in a line is dropped: no name or record that is used stands there.
+# What lies behind this in a line is dropped: no name or record that is used is there.
 MAX_LINE_OCTETS = 1024 * 1024
 _UNREADABLE = {
     b"PK\x03\x04": "a zip or spreadsheet file; unpack it, or export it as CSV",

@@ -232,7 +232,7 @@ def _texts(row: dict[str, Any], field: str) -> Iterator[Any]:
 
 
 def _is_absent(row: dict[str, Any]) -> bool:
-    """Rows of zdns and massdns that end in NXDOMAIN would only be asked in vain again."""
+    """Rows of zdns and massdns that end in NXDOMAIN would only be queried in vain again."""
     results = row.get("results")
     if isinstance(results, dict) and results:
         return all(isinstance(r, dict) and r.get("status") == "NXDOMAIN" for r in results.values())

@@ -15,14 +15,14 @@ from crawlers.sources.base import Harvest, Zone
 from crawlers.sources.hostnames import is_plain
 from crawlers.sources.permutations.rules import Alteration, View, alterations
 
-# A frequency that is only supposed weighs as much as so many names that were asked.
+# A frequency that is only supposed weighs as much as so many names that were queried.
 _PRIOR_WEIGHT = 200
 # A word that is in all zones is so much likelier than one that no zone was seen to have.
 _ZONES_OF_PRIOR = 20
 _LEAST_BOOST, _MOST_BOOST = 0.5, 20.0
 # No kind takes more than this share of a budget as long as others have something to try.
 _SHARE_OF_KIND = 4
-# Harvests whose lesson never comes are forgotten in the end.
+# Harvests without feedback are dropped in the end.
 _KEPT_HARVESTS = 2_000
 
 

@@ -201,7 +201,7 @@ def _use_whole_word(word: str, view: View) -> Iterator[str]:
 
 
 def _add_siblings(view: View) -> Iterator[str]:
-    """What stands below one name is tried below the others: ``api.eu``, ``web.us``: ``api.us``."""
+    """What is below one name is tried below the others: ``api.eu``, ``web.us``: ``api.us``."""
     parents = dict.fromkeys(parent for _, parent in view.labels if parent != view.domain)
     times = Counter(label for label, parent in view.labels if parent != view.domain)
     for label, _ in times.most_common():

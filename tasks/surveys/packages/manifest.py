@@ -147,7 +147,7 @@ class Manifest(_Model):
         return self
 
     def parts(self) -> dict[str, tuple[str, str, PackagedFile]]:
-        """(table, shard, file) of each Parquet file that stands for a finished shard, by path."""
+        """(table, shard, file) of each Parquet file that represents a finished shard, by path."""
         done = {shard.key: shard.rows for shard in self.shards if shard.state == "done"}
         found = {}
         for file in self.files:
@@ -170,7 +170,7 @@ class Manifest(_Model):
 
     @property
     def finished_shards(self) -> list[str]:
-        """Keys of the shards whose parts count."""
+        """Keys of the shards with parts that count."""
         return [shard.key for shard in self.shards if shard.state == "done"]
 
     @property

@@ -256,6 +256,6 @@ class _Hashes:
         return about.st_size, digest
 
     def save(self) -> None:
-        """Keep what was asked for."""
+        """Keep what was requested."""
         if self._used != {key: tuple(value) for key, value in self._known.items()}:
             write_text(self._path, json.dumps(self._used))

@@ -60,7 +60,7 @@ def rebuild(stream: BinaryIO, slug: str = "", owner: Any = None) -> Rebuilt:
     """Store the survey of a package, and compare its report with the one in the package.
 
     It is public without an ``owner``. ``slug`` is another name in addresses than the package's.
-    Raises ``BadInput`` that names the file of the package, and ``Unavailable`` without disk room.
+    Raises ``BadInput`` that names the file of the package, and ``Unavailable`` without disk space.
     """
     shard_run.require_disk_space()
     reader = PackageReader(stream)

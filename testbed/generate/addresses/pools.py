@@ -60,8 +60,8 @@ class Pool:
 class PublishedCounts:
     """Published address counts of a cloud.
 
-    ``instances`` counts them by provider and label; ``identified`` is the share of those whose
-    zone is known, and ``busy`` of load balancers' that many names share, by provider.
+    ``instances`` counts them by provider and label; ``identified`` is the share with a
+    known zone, and ``busy`` the share of load balancers' that many names use, by provider.
     """
 
     instances: Mapping[tuple[str, str], int]

@@ -55,7 +55,7 @@ class AuditIn(Body):
     """An audit: domains, a saved list or a finished survey, and a policy.
 
     ``policy`` is a preset or a saved policy; ``policy_document`` is the text of one, TOML or JSON,
-    or the JSON document itself, and takes its place. ``previous`` is the audit to compare with:
+    or the JSON document itself, and uses its place. ``previous`` is the audit to compare with:
     empty for the newest of the same list and policy, ``none`` for no comparison. ``baseline`` is an
     earlier JSON report, as text or as it is, to compare with instead.
     """

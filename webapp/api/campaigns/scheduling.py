@@ -112,7 +112,7 @@ class CampaignChange(Body):
 class CampaignIn(CampaignChange):
     """Definition of a campaign; every field is an option of ``manage.py campaign``.
 
-    It has a ``preset`` or a ``schedule``. A ``public`` campaign is visible to everybody, others to
+    It has a ``preset`` or a ``schedule``. A ``public`` campaign is visible to everyone, others to
     their creator only.
     """
 

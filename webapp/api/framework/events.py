@@ -16,7 +16,7 @@ from webapp.store.surveys import selectors
 T = TypeVar("T", str, bytes)
 POLL_S = 0.7
 HEARTBEAT_S = 15.0
-# Streams that one address, and everybody together, may hold open in one process.
+# Streams that one address, and everyone together, may hold open in one process.
 MOST_STREAMS_EACH, MOST_STREAMS = 30, 300
 
 

@@ -317,7 +317,7 @@ FIELDS: dict[str, Any] = {
     "world": "",
     "zones": [],
 }
-# Bodies whose example is not composed of all their fields, most of which are optional.
+# Bodies with an example that does not contain all their fields, most of which are optional.
 BODIES: dict[str, Any] = {
     "AuditIn": {"domains": ["example.com"], "policy": "resilience", "fail_on": "high"},
     "CampaignIn": {

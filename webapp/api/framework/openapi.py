@@ -87,7 +87,7 @@ _ALWAYS, _CHANGES = (422, 429, 500, 503), (401, 403, 413)
 
 
 class DescribedAPI(NinjaAPI):
-    """An API whose operations name their replies; see :mod:`webapp.api.framework.routers`."""
+    """An API of operations with declared replies; see :mod:`webapp.api.framework.routers`."""
 
     def get_openapi_schema(self, **asked: Any) -> OpenAPISchema:
         """The OpenAPI document."""

@@ -212,7 +212,7 @@ class _BoundedRequest:
             self._refusal = _busy(self._scope["path"])
         elif self._progress.size > self._most:
             self._refusal = too_large(self._scope["path"], self._most)
-        # Django drops a request whose sender left, with what it has kept of the body.
+        # Django drops a request after a disconnect, with what it has kept of the body.
         return {"type": "http.disconnect"} if self._refusal is not None else message
 
     async def _answer(self, message: Message) -> None:

@@ -11,7 +11,7 @@ from ninja.decorators import decorate_view
 
 from webapp.api.framework.problems import problem
 
-# Security requirements for ``openapi_extra``, of operations that not everybody may call.
+# Security requirements for ``openapi_extra``, of operations that not everyone may call.
 _ACCOUNT: list[dict[str, list[str]]] = [{"token": []}, {"session": []}]
 ACCOUNT = {"security": _ACCOUNT}
 OPERATOR = {"security": _ACCOUNT, "x-role": "operator"}
@@ -24,7 +24,7 @@ replies: dict[str, dict[int, str | None]] = {}
 
 
 class Router(ninja.Router):
-    """A router whose operations name their replies.
+    """A router with operations that declare their replies.
 
     ``response`` gives for each status the name of a schema below
     :mod:`webapp.api.framework.replies` (``surveys.Survey``, ``Page[surveys.Survey]``), a media

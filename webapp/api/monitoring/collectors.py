@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 class StoreCollector(Collector):
-    """Jobs by state, ages of data, vantage points, disk room and size of the database."""
+    """Jobs by state, ages of data, vantage points, disk space and size of the database."""
 
     def describe(self) -> list[Metric]:
         """Name nothing beforehand: the store is not asked before the first scrape."""

@@ -36,7 +36,7 @@ _CHECKS: dict[str, Callable[[], None]] = {**CHECKS, "broker": _check_broker}
 @require_safe
 @never_cache
 def healthz(request: HttpRequest) -> HttpResponse:
-    """Answer 200 while the process serves requests; nothing else is asked."""
+    """Answer 200 while the process serves requests; nothing else is queried."""
     return HttpResponse("ok\n", content_type="text/plain")
 
 

@@ -203,7 +203,7 @@ def read_client_weights(
 def suggest_clients(
     request: HttpRequest, q: Annotated[str, Field(max_length=suggestions.MAX_LETTERS)] = ""
 ) -> Any:
-    """Countries, cities and networks whose name begins with ``q``, for the keys of ``audience``."""
+    """Countries, cities and networks by prefix of their names, for the keys of ``audience``."""
     return {"results": [asdict(found) for found in suggestions.suggest(q)]}
 
 

@@ -215,7 +215,7 @@ def list_deliveries(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
     openapi_extra=ACCOUNT,
 )
 def resend(request: HttpRequest, slug: str, message_id: str) -> Any:
-    """Queue a message once more with the same id, behind those that wait."""
+    """Queue a message again with the same id, behind those that wait."""
     endpoint = _active(request, slug)
     row = endpoints.find_delivery(endpoint, message_id)
     if row is None:

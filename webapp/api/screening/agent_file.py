@@ -1,4 +1,4 @@
-"""The agent as a file: as it stands, and with this site's address so that one line runs it."""
+"""The agent as a file: unchanged, and with this site's address so that one line runs it."""
 
 import hashlib
 

@@ -58,7 +58,7 @@ def get_package(request: HttpRequest, slug: str) -> Any:
 
 
 def _first_byte(request: HttpRequest, tag: str) -> int:
-    """The first byte that is asked for; 0 where the client has a part of another package."""
+    """The first byte that is requested; 0 where the client has a part of another package."""
     found = _REST.fullmatch(request.headers.get("Range", ""))
     if found is None or request.headers.get("If-Range", tag) != tag:
         return 0

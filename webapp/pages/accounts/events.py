@@ -1,4 +1,4 @@
-"""Pages of the log of changes to access: own, of an organisation, and of everybody."""
+"""Pages of the log of changes to access: own, of an organisation, and of everyone."""
 
 import json
 from collections.abc import Iterator
@@ -70,7 +70,7 @@ def own_events(request: HttpRequest) -> Any:
 @signed_in
 @require_GET
 def all_events(request: HttpRequest) -> Any:
-    """Show the events of everybody to operators."""
+    """Show the events of everyone to operators."""
     if not is_operator(request.user):
         raise Http404("no such page")
     return _show(request, events.of_everybody(), is_of_everybody=True)

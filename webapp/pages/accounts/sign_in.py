@@ -74,7 +74,7 @@ def _address(request: HttpRequest) -> str:
 def start_session(request: HttpRequest, user: Any, after: str = "") -> HttpResponse:
     """Begin a session of this person's; the one before it, and its form tokens, are void.
 
-    Lead to ``after``, a URL of this site, or to where the request says.
+    Lead to ``after``, a URL of this site, or to where the request states.
     """
     auth.login(request, user, backend=_BACKEND)
     request.session.clear_expired()
@@ -215,6 +215,6 @@ def password(request: HttpRequest) -> HttpResponse:
 
 
 def _revoke_tokens_where_asked(request: HttpRequest, user: Any) -> None:
-    """Revoke the API tokens of a user whose form of a new password has the box ticked."""
+    """Revoke the API tokens of a user if the box is ticked in the form of a new password."""
     if request.POST.get("revoke_tokens") == "on":
         tokens.revoke_all(user)

@@ -23,7 +23,7 @@ from webapp.store.access import events, identities
 
 log = logging.getLogger(__name__)
 _NEXT, _CONNECTS = "oidc_next", "oidc_connects"
-# The provider is asked while a person waits.
+# The provider is queried while a person waits.
 _TIMEOUT_S = 10
 # How long a visitor may stay at the provider.
 _AT_PROVIDER_S = 1_800

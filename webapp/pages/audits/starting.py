@@ -28,7 +28,7 @@ _PASSED = ("domain_list", "survey", "policy", "campaign", "fail_on", "name")
 @signed_in_unless_open
 @require_http_methods(["GET", "POST"])
 def new_audit(request: HttpRequest) -> HttpResponse:
-    """The form; sent, it shows the cost before anything is asked."""
+    """The form; sent, it shows the cost before anything is queried."""
     if request.method == "GET":
         return _show_form(request, _first_form(request))
     form = AuditForm(request.POST, request.FILES, user=request.user)

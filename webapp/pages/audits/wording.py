@@ -13,7 +13,7 @@ from webapp.store.access.visibility import SharedReader, visible
 from webapp.store.models import Audit, Campaign, Survey
 
 SEVERITIES = ("critical", "high", "medium", "low", "info")
-# What the groups of rows are called on pages, with what stands below the heading.
+# What the groups of rows are called on pages, with what is below the heading.
 CATEGORIES = {
     "finding": ("Findings", ""),
     "not-judged": (

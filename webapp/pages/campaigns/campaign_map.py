@@ -20,7 +20,7 @@ Row = dict[str, Any]
 _FIGURES = ["n", "sent", "mean", "p50", "p95", "loss"]
 # Rows under the map; all of them are on the page of every pair.
 SHOWN_ROWS = 100
-# Radii of a vantage point's mark, of the room around it that can be pressed, of a region's mark.
+# Radii of a vantage point's mark, of the space around it that can be pressed, of a region's mark.
 _SIZES = {"dot": 4.2, "room": 9.0, "mark": 9.0}
 
 

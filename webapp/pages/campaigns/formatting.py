@@ -122,7 +122,7 @@ _VALUES = (
     "What gave no value is counted as lost and is in no mean. Quantiles are exact, with linear "
     "interpolation between neighbours."
 )
-# What stands under "How we know", by the name of the page.
+# The text of "How we know", by the name of the page.
 HOW = {
     "campaign": "Each vantage point counts once: the mean of its values, then the mean "
     f"of those. Marks are shaded by the best region’s mean, or by the choice’s medians. {_VALUES}",

@@ -52,7 +52,7 @@ class Frame:
 
 
 def frame_or_404(request: HttpRequest, slug: str) -> Frame:
-    """The campaign of an address, if the reader may see it, and the metric that is asked for."""
+    """The campaign of an address, if the reader may see it, and the metric that is requested."""
     row = selectors.campaign(slug, request.user)
     if row is None:
         raise Http404(f"no campaign {slug}")
@@ -94,7 +94,7 @@ def round_start(row: Campaign, number: int) -> datetime | None:
 
 
 def paginate(request: HttpRequest, total: int, size: int) -> dict[str, int]:
-    """Which page is asked for, and how many there are."""
+    """Which page is requested, and how many there are."""
     pages = max(1, -(-total // size))
     text = request.GET.get("page", "1")
     page = int(text) if text.isascii() and text.isdigit() and len(text) < 9 else 1

@@ -77,7 +77,7 @@ def _regions(frame: Frame) -> list[str]:
 def _names(
     request: HttpRequest, frame: Frame, figure: str, regions: list[str]
 ) -> tuple[list[str], Row]:
-    """Vantage points in the order that is asked for, and what that order is."""
+    """Vantage points in the order that is requested, and what that order is."""
     by, down = request.GET.get("sort", ""), bool(request.GET.get("down"))
     metric = frame.metric.id
     if by in regions:

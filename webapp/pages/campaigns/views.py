@@ -15,7 +15,7 @@ from webapp.pages.ui import formatting
 from webapp.store.campaigns import selectors
 from webapp.store.models import Campaign
 
-# Tables with a finding, where each is shown, and what stands above it.
+# Tables with a finding, where each is shown, and what is above it.
 _PAGES = (
     ("latency-regions", "campaign-regions", "", "Latency"),
     ("throughput-regions", "campaign-regions", "?metric=throughput", "Throughput"),

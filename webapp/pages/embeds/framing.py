@@ -17,7 +17,7 @@ View = Callable[..., HttpResponse]
 
 
 def framable(kind: str) -> Callable[[View], View]:
-    """Let frames of any site show the page of a survey or audit, by ``slug``, to strangers."""
+    """Let frames of any site show the page of a survey or audit, by ``slug``, to anyone."""
 
     def decorate(view: View) -> View:
         @wraps(view)

@@ -17,7 +17,7 @@ SHOWN = 12
 
 @require_GET
 def ask(request: HttpRequest) -> HttpResponse:
-    """One domain leads to its card; of more, or of countries, the page says what was read.
+    """One domain leads to its card; of more, or of countries, the page shows what was read.
 
     With ``part=1`` the answer is one line of plain text, for the line below the field.
     """

@@ -70,7 +70,7 @@ def _address(key: str) -> str:
 
 
 def _largest(regions: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """The region whose outage takes down most names."""
+    """The region with the most names affected by its outage."""
     found = max(regions, key=lambda r: r["outage"]["down"], default=None)
     return {**found, "href": _address(region_map.key_of(found))} if found else None
 

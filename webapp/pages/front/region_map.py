@@ -73,7 +73,7 @@ def _place_circles(regions: Sequence[dict[str, Any]]) -> list[_Circle]:
 
 
 def _free_place(x: float, y: float, taken: Sequence[_Circle]) -> tuple[float, float]:
-    """The nearest place around a point whose dot covers no other."""
+    """The nearest place around a point for a dot that covers no other."""
     for distance in (0.0, _APART, 1.6 * _APART, 2.2 * _APART):
         for step in range(8):
             angle = math.pi * (step / 4 + 0.25)
@@ -105,7 +105,7 @@ def _words(region: dict[str, Any], failed: str) -> tuple[str, str]:
 def _place_labels(
     circles: Sequence[_Circle], failed: str, edges: tuple[float, float]
 ) -> list[dict[str, Any] | None]:
-    """Greedy: the failed region first, then the largest; ``None`` where there is no room.
+    """Greedy: the failed region first, then the largest; ``None`` where there is no space.
 
     ``edges`` are the left and right ends of the map, which labels on phones keep within.
     """

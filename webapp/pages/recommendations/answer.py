@@ -35,7 +35,7 @@ class AnswerView:
 
 
 def choose_size(result: Part, asked: str) -> int:
-    """Return the size to show: the requested one, else the last whose gain is significant.
+    """Return the size to show: the requested one, else the last with a significant gain.
 
     Enough is a twentieth of what one region gives. A set worse than the present deployment is never
     suggested: such sizes count only where no size is as good.
@@ -239,7 +239,7 @@ def with_published(rows: Sequence[Part], objective: Part) -> list[dict[str, Any]
 def _members(
     chosen: Part | None, outlook: Part | None, inputs: Part, unit: str
 ) -> list[dict[str, Any]]:
-    """Each chosen region: whose, where, how much of the clients, and what it is worth."""
+    """Each chosen region: provider, place, share of the clients, and gain."""
     places = {place["region"]: place for place in inputs.get("places", ())}
     shares = outlook["shares"] if outlook else {}
     found = []

@@ -13,7 +13,7 @@ from webapp.store.models import Recommendation
 from webapp.store.recommendations import services
 
 Part = Mapping[str, Any]
-# Countries shown, those whose median changed most.
+# Countries shown, those with the largest change of the median.
 MOST_COUNTRIES = 40
 
 

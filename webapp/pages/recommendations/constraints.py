@@ -14,7 +14,7 @@ from core.errors import BadInput
 
 LISTS = ("include", "exclude", "provider", "continent", "country", "presence")
 PERCENTILES = ("50", "95", "99")
-# What the choice of percentiles says where the worst country is optimised instead.
+# Text of the choice of percentiles where the worst country is optimised instead.
 WORST_COUNTRY = "worst-country"
 NUMBERS = (
     *("per_provider", "price_ceiling", "percentile", "after_loss_ms", "after_loss_share"),
@@ -59,7 +59,7 @@ class Controls:
 
 
 def read_constraints(query: QueryDict, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of the address that differ from what was asked; raises BadInput on a number.
+    """Options of the URL that differ from the request; raises BadInput on a number.
 
     Where the whole form was sent (``set``), an empty field takes a constraint away.
     """

@@ -23,7 +23,7 @@ def draw_curve(
     before = [row.get("published") or 0.0 for row in rows]
     highest = max(*tops, *before, current or 0.0)
     step = round_step(highest, MAX_STEPS)
-    # The axis ends at a gridline, so that no figure stands above its last number.
+    # The axis ends at a gridline, so that no figure is above its last number.
     ticks = [step * n for n in range(ceil(highest / step - 1e-9) + 1)]
     x = Axis(rows[0]["k"], rows[-1]["k"], LEFT + MARGIN, WIDTH - RIGHT - MARGIN)
     y = Axis(0.0, ticks[-1] or 1.0, HEIGHT - BOTTOM, TOP)

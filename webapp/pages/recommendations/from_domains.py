@@ -73,7 +73,7 @@ class DomainsForm(AudienceForm, SurveyForm, LimitsForm):
 
 
 class ClientsForm(AudienceForm, LimitsForm):
-    """Who the clients are, where a deployment stands if there is one, and whose samples to use."""
+    """The clients, the current deployment if there is one, and the source of samples."""
 
     current = forms.CharField(required=False, max_length=2000)
     name = forms.CharField(required=False, max_length=200)
@@ -81,7 +81,7 @@ class ClientsForm(AudienceForm, LimitsForm):
 
 @require_http_methods(["GET", "POST"])
 def domains(request: HttpRequest) -> HttpResponse:
-    """The form of a journey; sent, it shows what it costs before anything is asked.
+    """The form of a journey; sent, it shows what it costs before anything is queried.
 
     The plan needs no account, its survey does: who signs in comes back to the plan by its drafts.
     """
@@ -140,7 +140,7 @@ def _sender(request: HttpRequest) -> str:
 
 
 def _ask_to_sign_in(request: HttpRequest) -> HttpResponse:
-    """To the form of sign-in, which leads back to this plan and says why."""
+    """To the form of sign-in, which leads back to this plan and states why."""
     given = request.POST
     clients = drafts.save_draft(given.get("audience", "").encode() or b"\n", _sender(request))
     plan = {name: given.get(name, "")[:200] for name in ("draft", "name", "source")}
@@ -217,7 +217,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 
 def _form_of_draft(given: QueryDict) -> DomainsForm:
-    """Return the form of a plan, whose domain list is stored apart; raise no error for it."""
+    """Return the form of a plan, with a separately stored domain list; raise no error for it."""
     kept = QueryDict(mutable=True)
     for name in ("name", "audience", "source", *FIELDS):
         kept.setlist(name, given.getlist(name))
@@ -266,7 +266,7 @@ def _title(audience: Mapping[str, float]) -> str:
 
 
 def _source(form: forms.Form, user: Any) -> str:
-    """Whose samples are wanted; raises BadInput where the choice is not there."""
+    """Return the selected source of samples; raise BadInput if it does not exist."""
     key = str(form.cleaned_data.get("source") or client_latencies.AUTO)
     known = {
         client_latencies.AUTO,

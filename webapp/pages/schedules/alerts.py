@@ -155,7 +155,7 @@ def change_alert_endpoint(request: HttpRequest, key: str, action: str) -> HttpRe
 @signed_in
 @require_POST
 def resend_alert(request: HttpRequest, key: str, message_id: str) -> HttpResponse:
-    """Queue a message once more, with the same id."""
+    """Queue a message again, with the same id."""
     row = _own(request, key)
     found = endpoints.find_delivery(row, message_id)
     if found is None:

@@ -7,7 +7,7 @@ from typing import Any
 from core import wording
 from webapp.pages.ui.formatting import NONE, THIN
 
-# Word, and the sign that stands beside it: colour is never the only signal.
+# Word, and the sign that is next to it: colour is never the only signal.
 VERDICTS = {
     "good": ("good", "✓"),
     "network-test": ("needs a network test", "?"),

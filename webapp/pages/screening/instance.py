@@ -52,7 +52,7 @@ def describe_instance(view: InstanceView, wanted_cpu: int) -> dict[str, Any]:
 
 
 def _slice_ms(p999_ms: float | None) -> str:
-    """The time slice whose wait is this tail, within the range of the scheduler experiment."""
+    """The time slice with a wait of this tail, within the range of the scheduler experiment."""
     return f"{min(max(p999_ms or 30.0, 1.0), 100.0):.3g}"
 
 

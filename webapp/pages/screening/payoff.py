@@ -112,7 +112,7 @@ def file(request: HttpRequest, kind: str) -> HttpResponse:
 
 
 def _find_source(request: HttpRequest) -> selectors.PoolRow | None:
-    """The pool whose call times are asked for, when the visitor may see it."""
+    """The pool with the requested call times, if it is visible."""
     key = request.GET.get("pool", "")
     if not key:
         return None

@@ -1,4 +1,4 @@
-"""A pool as it stands: live verdicts, one instance in detail, and the best to keep."""
+"""A pool: live verdicts, one instance in detail, and the best to keep."""
 
 import re
 import shlex

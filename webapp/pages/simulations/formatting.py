@@ -1,4 +1,4 @@
-"""Figures of runs as rows of tables, and a headline that says how many are within tolerance."""
+"""Figures of runs as rows of tables, and a headline that states how many are within tolerance."""
 
 from collections.abc import Mapping
 from typing import Any

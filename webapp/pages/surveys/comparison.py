@@ -117,7 +117,7 @@ def overview(request: HttpRequest, before: str, after: str) -> HttpResponse:
 @never_cache
 @require_GET
 def progress(request: HttpRequest, before: str, after: str) -> HttpResponse:
-    """How far the comparison of the names is; a page that shows it then loads itself anew."""
+    """How far the comparison of the names is; a page that shows it then loads itself again."""
     pair = pair_or_404(request, before, after)
     making = derived.comparison_of(pair.before, pair.after).state()
     response = render(request, "parts/making.html", {**pair.context, "making": making})

@@ -1,4 +1,4 @@
-"""The drawn pattern of a domain: its names, what answers for them, and where that stands.
+"""The drawn pattern of a domain: its names, the services that answer for them, and their places.
 
 Pure geometry: the template writes it as inline SVG, once wide and once tall, and the style sheet
 shows the one that fits.

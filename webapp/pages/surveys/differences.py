@@ -78,7 +78,7 @@ def _named(key: str, cell: Cell) -> str:
 
 
 def _is_merged(key: str, change: TableChange) -> bool:
-    """Whether the provider stands as a letter beside what it qualifies."""
+    """Whether the provider is shown as a letter next to the value."""
     return key == "provider" and bool({"region", "feature", "target"} & set(change.keys))
 
 
@@ -123,7 +123,7 @@ def difference_grid(change: TableChange, slug: str) -> Grid:
     for measure in shown:
         label, is_spare = LABELS.get(measure, measure), measure != shown[-1]
         if measure.endswith("share"):
-            label = "Share"  # the page says of what
+            label = "Share"  # the page states of what
         columns += [
             Column(f"{measure}_before", f"{label}, before", True, muted=True, is_spare=is_spare),
             Column(f"{measure}_after", f"{label}, after", True, is_spare=is_spare),

@@ -42,7 +42,7 @@ def proof(request: HttpRequest, slug: str, name: str) -> HttpResponse:
 
 
 def _shown(lookup: dict[str, Any], wanted: set[str]) -> dict[str, Any]:
-    """A lookup whose telling records are marked."""
+    """A lookup with its relevant records marked."""
     records = [{**r, "is_proof": r["data"].rstrip(".") in wanted} for r in lookup["answers"] or []]
     return {**lookup, "records": records}
 

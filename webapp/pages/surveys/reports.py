@@ -63,7 +63,7 @@ def report(request: HttpRequest, slug: str, page: str) -> HttpResponse:
 
 
 def _notes(family: Family, stored: dict[str, selectors.ReportRow]) -> list[dict[str, Any]]:
-    """The notes beside the main chart, each with the report that says more."""
+    """The notes beside the main chart, each with the report that has details."""
     lead = family.tables[0]
     if lead not in stored:
         return []

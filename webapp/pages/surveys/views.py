@@ -73,7 +73,7 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_GET
 def progress(request: HttpRequest, slug: str) -> HttpResponse:
-    """The live counters alone, for pages whose event stream is cut off."""
+    """The live counters alone, for pages without an event stream."""
     survey = survey_or_404(request, slug)
     context = {"survey": survey, **progress_of(survey)}
     response = render(request, "parts/progress.html", context)
@@ -112,7 +112,7 @@ def failures(survey: selectors.SurveyRow) -> dict[str, int]:
 @signed_in_unless_open
 @require_http_methods(["GET", "POST"])
 def new_survey(request: HttpRequest) -> HttpResponse:
-    """The form; sent, it shows the plan before anything is asked."""
+    """The form; sent, it shows the plan before anything is queried."""
     if request.method == "GET":
         names = best_ranked(request.user) if request.GET.get("sample") else []
         return _show_form(request, SurveyForm(initial={"domains": "\n".join(names)}))

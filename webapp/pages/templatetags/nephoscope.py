@@ -67,7 +67,7 @@ _CODE = re.compile(
 
 @register.filter
 def finding(text: str) -> SafeString:
-    """A sentence whose numbers keep their units and whose region codes do not break.
+    """A sentence with unbreakable numbers with units and region codes.
 
     The place follows the first mention of a code, unless the sentence names it already.
     """
@@ -135,7 +135,7 @@ def region_code(code: str) -> SafeString:
 def proof_link(
     slug: str, name: str, kind: str, provider: str, value: str = "", *, bare: bool = False
 ) -> SafeString:
-    """A label of a name that leads to its evidence; ``bare`` where the provider stands beside."""
+    """A label of a name that leads to its evidence; ``bare`` where the provider is next to it."""
     query = urlencode({"kind": kind, "provider": provider, "value": value})
     href = f"{reverse('proof', args=[slug, name])}?{query}"
     shown = formatting.provider_name(provider) if kind == "provider" else value

@@ -27,7 +27,7 @@ def signed_in(view: View) -> View:
     def ask(request: HttpRequest, *args: Any, **more: Any) -> HttpResponse:
         if request.user.is_authenticated:
             return view(request, *args, **more)
-        # A form that was sent cannot be sent again: they come back to where it stood.
+        # A form that was sent cannot be sent again: they come back to where it was.
         back = request.get_full_path() if request.method == "GET" else ""
         query = f"?{urlencode({'next': back})}" if back else ""
         return HttpResponseRedirect(reverse("sign-in") + query)
@@ -36,7 +36,7 @@ def signed_in(view: View) -> View:
 
 
 def signed_in_unless_open(view: View) -> View:
-    """The same, unless this installation lets everybody start surveys."""
+    """The same, unless this installation lets everyone start surveys."""
     guarded = signed_in(view)
 
     @wraps(view)
@@ -51,7 +51,7 @@ class VisibilityMiddleware(MiddlewareMixin):
     """Middleware that raises ``Http404`` for what the reader may not see."""
 
     def process_request(self, request: HttpRequest) -> None:
-        """Let pages be asked for their headers alone; the server leaves the body out."""
+        """Accept HEAD requests for pages; the server omits the body."""
         if request.method == "HEAD" and not request.path_info.startswith("/api/"):
             request.method = "GET"
 
@@ -65,7 +65,7 @@ class VisibilityMiddleware(MiddlewareMixin):
             raise Http404(f"no such {kind}")
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
-        """What an account sees is kept by its own browser alone, and asked for anew."""
+        """What an account sees is cached only by its own browser, and revalidated."""
         user = getattr(request, "user", None)
         if user is not None and user.is_authenticated:
             response.headers.setdefault("Cache-Control", "private, no-cache")

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 
 
 def _tiles() -> str:
-    """The origin of the map's tiles, also where ``{s}`` stands for several hosts."""
+    """The origin of the map's tiles, also where ``{s}`` represents several hosts."""
     url = urlsplit(settings.MAP_TILES_URL)
     return f" {url.scheme}://{url.netloc.replace('{s}', '*')}" if url.netloc else ""
 

@@ -60,7 +60,7 @@ def forbidden(request: HttpRequest, exception: Any = None, reason: str = "") -> 
 
 
 def read_only(request: HttpRequest) -> HttpResponse:
-    """A change that was asked for below a share link."""
+    """A change that was requested below a share link."""
     answer = _page(
         request,
         405,

@@ -96,7 +96,7 @@ def provider_name(provider: str | None) -> str:
 
 
 def provider_letter(provider: str | None) -> str:
-    """The letter that stands beside the hue."""
+    """The letter that is next to the hue."""
     known = PROVIDER_BY_ID.get(provider or "")
     return known.letter if known else "·"
 

@@ -1,4 +1,4 @@
-"""Cache of the pages of ended surveys, whose figures never change.
+"""Cache of the pages of finished surveys, which never change.
 
 A page is valid for a minute, so that "two hours ago" stays true, and no longer than the survey's
 version: its closing time, tables and owner. The key includes the reader: anonymous visitors share

@@ -1,7 +1,7 @@
 """Serve static files from the source tree with gzip copies, at addresses that name their state.
 
 The copy of a file is made once, at the first start that sees it, in the data folder. Pages link to
-``/static/DIGEST/…``, where the digest is that of all files together: browsers keep those for ever,
+``/static/DIGEST/…``, where the digest is that of all files together: browsers cache those,
 and relative addresses in style sheets and scripts stay within it.
 """
 
@@ -24,7 +24,7 @@ from webapp.pages.ui.provider_styles import build_stylesheet, write_stylesheet
 # Fonts and pictures are packed already; below this many bytes nothing is won.
 _PACKABLE = frozenset({".css", ".js", ".json", ".svg", ".html", ".map"})
 _LEAST_BYTES = 512
-# Libraries and fonts change with an installation only; what is newer is asked for after this.
+# Libraries and fonts change with an installation only; what is newer is requested after this.
 _VENDOR_AGE_S = 24 * 3600
 _FOR_EVER = "max-age=31536000, public, immutable"
 
@@ -92,7 +92,7 @@ class CompressedStaticFiles(WhiteNoiseMiddleware):
 
 
 def compress(path: Path, folder: Path) -> Path | None:
-    """The packed copy of a file as it stands now; ``None`` for what is not worth it."""
+    """Return the compressed copy of a file as of now; ``None`` if it is not worth it."""
     found = path.stat()
     if path.suffix not in _PACKABLE or found.st_size < _LEAST_BYTES:
         return None

@@ -44,7 +44,7 @@ _NAMED = {
 # Columns of a table without a share that a phone shows.
 _MOST_ON_PHONES = 4
 
-# From so many columns on a table takes less room for each.
+# From so many columns on a table takes less space for each.
 WIDE_COLUMNS = 9
 
 
@@ -56,7 +56,7 @@ class Column:
     label: str
     numeric: bool = False
     muted: bool = False
-    # Left out on a phone until all columns are asked for.
+    # Left out on a phone until all columns are requested.
     is_spare: bool = False
 
 
@@ -251,7 +251,7 @@ def _sortable(value: Any) -> Any:
 
 
 def _label_cell(kind: str, slug: str, provider: str, value: str, cell: Cell) -> Cell:
-    """A cell whose label leads to who has it; without a survey it is text."""
+    """A cell with a link to the names of its label; without a survey it is text."""
     if not slug:
         return cell
     query = urlencode({"kind": kind, "provider": provider, "value": value})

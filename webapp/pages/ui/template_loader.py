@@ -24,7 +24,7 @@ def strip_indentation(source: str) -> str:
 
 
 class CompactLoader(Loader):
-    """Django's loader of files, for templates whose white space is layout."""
+    """Django's loader of files, for templates with white space as layout."""
 
     def get_contents(self, origin: Origin) -> str:
         """Return the source of a template without its indentation."""

@@ -111,7 +111,7 @@ def coordinates(point: VantagePoint) -> str:
 
 
 def network(point: VantagePoint) -> str:
-    """Whose network it is in."""
+    """Return the network of a vantage point."""
     number = f"AS{point.asn}" if point.asn else ""
     return " · ".join(filter(None, (point.provider, number))) or NONE
 

@@ -57,7 +57,7 @@ class InviteForm(forms.Form):
 
     @property
     def place(self) -> dict[str, Any]:
-        """Where it stands."""
+        """Location fields."""
         return {name: self.cleaned_data[name] for name in _PLACE}
 
     @property

@@ -1,6 +1,6 @@
 """Vantage points on pages: all of them on a map and in a table, each on its own, and inviting one.
 
-Where they stand, to the city, is for everybody; addresses, load and actions are for operators.
+Locations, to the city, are for everyone; addresses, load and actions are for operators.
 """
 
 from collections import Counter

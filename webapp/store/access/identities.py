@@ -18,7 +18,7 @@ _NAMES_TRIED = 100
 
 
 def sign_in(claims: dict[str, Any]) -> Any:
-    """The account of a person whose ID token was verified; one is made where that is allowed.
+    """Return the account of a verified ID token; create one where that is allowed.
 
     Raise ``Forbidden`` for a closed account, and for a person without one where none is made.
     """

@@ -45,7 +45,7 @@ KINDS: dict[str, tuple[Any, str]] = {
 
 
 def create(user: Any, name: str) -> Organisation:
-    """Create an organisation, whose owner is the user; raise ``BadInput`` for a bad name."""
+    """Create an organisation owned by the user; raise ``BadInput`` for a bad name."""
     title = name.strip()
     if not title or len(title) > 80:
         raise BadInput("an organisation has a name of 1 to 80 characters", field="name")
@@ -208,7 +208,7 @@ def invitations(actor: Membership) -> QuerySet[OrganisationInvitation]:
 
 
 def _open_invitations() -> QuerySet[OrganisationInvitation]:
-    # An invitation ends with the right of whoever made it.
+    # An invitation ends with the role of its creator.
     rows = OrganisationInvitation.objects.filter(
         revoked_at=None,
         last_used_at=None,

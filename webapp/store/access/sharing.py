@@ -33,7 +33,7 @@ def find_own(user: Any, kind: str, slug: str) -> Shareable | None:
 
 
 def may_change(user: Any, survey: Survey) -> bool:
-    """Whether the user may cancel a survey: who manages it, or anybody for an anonymous one."""
+    """Whether the user may cancel a survey: who manages it, or anyone for an anonymous one."""
     return survey.maker_id is None or may_manage(survey, user)
 
 

@@ -52,8 +52,8 @@ def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
 def manageable(queryset: QuerySet[Row], user: Any) -> QuerySet[Row]:
     """Filter rows to those that the user may publish, share and delete.
 
-    These are the rows that the user created, and those of organisations whose owner or admin the
-    user is.
+    These are the rows that the user created, and those of organisations with the user as owner
+    or admin.
     """
     if isinstance(user, Operator):
         return queryset

@@ -89,6 +89,6 @@ def surveys_for(user: Any, limit: int = 200) -> list[tuple[str, str]]:
 
 
 def campaigns_for(user: Any, limit: int = 200) -> list[tuple[str, str]]:
-    """Slug and name of campaigns whose measurements an audit of the user may judge."""
+    """Slug and name of campaigns with measurements that an audit of the user may use."""
     rows = visible(Campaign.objects.filter(reported_at__isnull=False), user)
     return list(rows.values_list("slug", "name")[:limit])

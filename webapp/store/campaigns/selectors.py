@@ -101,7 +101,7 @@ def lake_root() -> Path:
 def parts(found: Campaign, table: str) -> list[Path]:
     """Parts of ``samples`` or ``paths`` that units in the manifest own, in a stable order."""
     done = found.units.exclude(part="").order_by("key").values_list("part", "rows")
-    # Units whose rows were put together share a part.
+    # Units with merged rows share a part.
     named = dict.fromkeys(part for part, rows in done if rows.get(table))
     fetch_parts(lake_root(), found.slug, table)
     return [part_path(lake_root(), found.slug, table, part) for part in named]

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 # A page reads one group of rows or two: larger ones take longer, smaller ones compress badly.
 GROUP_ROWS = 4_096
-# The same for tables of hundreds of thousands of rows, whose many groups take long to look through.
+# The same for tables of hundreds of thousands of rows, with many groups to search.
 LARGE_ROWS, LARGE_GROUP_ROWS = 200_000, 16_384
 _COPIES = "by-region"
 

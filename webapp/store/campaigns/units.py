@@ -24,7 +24,7 @@ _SENT_AT_ONCE = 2_000
 
 
 def due_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
-    """Return waiting units whose window starts soon or is open."""
+    """Return waiting units with a window that starts soon or is open."""
     at = elapsed_s(campaign, now)
     rows = campaign.units.filter(
         state=State.WAITING, starts_s__lte=at + AHEAD_S, ends_s__gt=max(at, 0.0)
@@ -46,7 +46,7 @@ def unacknowledged_units(campaign: Campaign, now: datetime) -> list[CampaignUnit
 
 
 def overdue_units(campaign: Campaign, now: datetime) -> list[CampaignUnit]:
-    """Return started units whose result is overdue."""
+    """Return started units with an overdue result."""
     rows = campaign.units.filter(state=State.SENT, leased_until__gt=now).exclude(began_at=None)
     return [u for u in rows[:_SENT_AT_ONCE] if _is_overdue(u, now)]
 
@@ -193,7 +193,7 @@ def is_idle(campaign: Campaign) -> bool:
 
 
 def unmerged_units(campaign: Campaign) -> list[CampaignUnit]:
-    """Return ended units whose rows are still in their own part."""
+    """Return ended units with rows still in their own part."""
     rows = campaign.units.filter(Q(state=State.DONE), part=F("key"))
     return list(rows.order_by("key"))
 

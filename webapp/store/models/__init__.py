@@ -1,4 +1,4 @@
-"""The control plane: what was asked, how far it is, and the finished report rows.
+"""The control plane: requests, their progress, and the finished report rows.
 
 Observations are never rows here; a shard's manifest names its Parquet parts in the lake.
 """

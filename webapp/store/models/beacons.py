@@ -36,7 +36,7 @@ class BeaconCell(models.Model):
 
     beacon = models.ForeignKey(Beacon, on_delete=models.CASCADE, related_name="cells")
     day = models.DateField()
-    # Empty for clients whose address no table places.
+    # Empty for clients without a place in the tables.
     country = models.CharField(max_length=2, default="", blank=True)
     region = models.CharField(max_length=120)
     counts = models.JSONField(default=dict)

@@ -67,7 +67,7 @@ class OrganisationInvitation(HashedToken):
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
     )
-    # Whom it is for, so that members can tell invitations apart.
+    # Whom it is for, so that members can distinguish invitations.
     note = models.CharField(max_length=80, default="", blank=True)
 
     def __str__(self) -> str:

@@ -7,14 +7,14 @@ from webapp.store.models.bases import Leased, OwnedByOrganisation, SharedByLink
 
 
 class Recommendation(OwnedByOrganisation, SharedByLink, Leased):
-    """A question for the best regions and its answer; the files that it was asked by lie beside.
+    """A question for the best regions and its answer; its input files are in a folder.
 
     ``token`` is its address. One without an owner is opened by it; an owned one opens to its owner,
     and to others by a link only, which is made and taken back by the owner.
     """
 
     class State(models.TextChoices):
-        """Life of a recommendation; a running one whose lease ran out is taken up again."""
+        """Life of a recommendation; a running one with an expired lease is resumed."""
 
         AWAITING = "awaiting"  # the survey that describes the present deployment
         QUEUED = "queued"
@@ -28,7 +28,7 @@ class Recommendation(OwnedByOrganisation, SharedByLink, Leased):
     )
     shared_at = models.DateTimeField(null=True, blank=True)
     title = models.CharField(max_length=200, default="", blank=True)
-    # The survey whose regions are the deployment as it is.
+    # The survey with the current deployment.
     survey = models.ForeignKey(
         "store.Survey",
         on_delete=models.SET_NULL,

@@ -14,7 +14,7 @@ class Simulation(Leased):
     """
 
     class State(models.TextChoices):
-        """Life of a run; one whose worker fell silent is started again from the beginning."""
+        """Life of a run; one without heartbeats of its worker is started again."""
 
         QUEUED = "queued"
         RUNNING = "running"

@@ -107,7 +107,7 @@ class Shard(WorkUnit):
     """A slice of a survey's domain list: the unit of work, of a lease and of a Parquet part."""
 
     class State(models.TextChoices):
-        """Life of a shard; a running shard whose lease ran out is taken up again."""
+        """Life of a shard; a running shard with an expired lease is resumed."""
 
         WAITING = "waiting"
         RUNNING = "running"

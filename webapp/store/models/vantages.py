@@ -7,12 +7,12 @@ from django.db import models
 class VantagePoint(models.Model):
     """A place that measures. Its name is part of queues, keys and file names.
 
-    ``public_address``, ``secret_sha256``, ``instance`` and ``load`` are for operators only; where
-    it stands, to the city, is for everybody.
+    ``public_address``, ``secret_sha256``, ``instance`` and ``load`` are for operators only; its
+    location, to the city, is for everyone.
     """
 
     class Source(models.TextChoices):
-        """Whose machine measures there."""
+        """Owner of the machine that measures."""
 
         OWN = "own"
         GLOBALPING = "globalping"

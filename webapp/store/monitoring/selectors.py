@@ -1,4 +1,4 @@
-"""Counts by state, ages of data, health of vantage points and disk room, for metrics and operators.
+"""Counts by state, ages of data, health of vantage points and disk space for metrics and operators.
 
 Counts are of all accounts together: they name no tenant.
 """

@@ -35,8 +35,8 @@ class Tables:
     def on(self, day: date | None) -> PrefixTable:
         """The table of a day, of today without one.
 
-        Of each provider the newest version that is not newer than the day; a provider whose first
-        version is newer is placed by that one.
+        Of each provider the newest version that is not newer than the day; if all versions
+        of a provider are newer, its first one is used.
         """
         wanted = self._as_of or day
         chosen = [_choose(rows, wanted) for _, rows in sorted(self._versions.items())]

@@ -138,7 +138,7 @@ def _fetch_new(provider: str, url: str) -> RangeFile | None:
         name = Path(urlsplit(file_url).path).name
         as_of = _refuse_older(provider, data, name)
         _, file = tables.import_ranges(provider, data, as_of=as_of, file_name=name)
-    # The mark is kept only now: a file that was refused is asked for again the next time.
+    # The mark is kept only now: a file that was refused is requested again the next time.
     write_text(_mark_path(found.mark.url), json.dumps(asdict(found.mark)))
     return file
 

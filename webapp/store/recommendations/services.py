@@ -31,7 +31,7 @@ MOST_OPEN_OF_ALL = 32
 # Lifetime and number of anonymous recommendations.
 KEPT_DAYS = 30
 MOST_OF_NOBODY = 500
-# A worker renews its lease after each set size, which takes its time limit and verification.
+# A worker renews its lease after each set size, which needs its time limit and verification.
 LEASE_S = 180.0
 MAX_ATTEMPTS = 3
 SAMPLES = "samples"
@@ -59,7 +59,7 @@ class TooManyRecommendations(NephoscopeError):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose a question is and where it came from: a survey, and the source of its samples."""
+    """Owner and origin of a question: a survey, and the source of its samples."""
 
     owner: Any = None
     title: str = ""
@@ -223,7 +223,7 @@ def enqueue(
     options: Mapping[str, Any],
     source: Mapping[str, Any],
 ) -> bool:
-    """Queue a recommendation whose survey has ended; return false if another process did."""
+    """Queue a recommendation after its survey has ended; return false if another process did."""
     save_files(row, files)
     return bool(
         Recommendation.objects.filter(pk=row.pk, state=State.AWAITING).update(
@@ -261,7 +261,7 @@ def paths_of(row: Recommendation) -> dict[str, Path]:
 
 
 def waiting() -> list[int]:
-    """Return ids of recommendations that are queued or whose lease expired."""
+    """Return ids of recommendations that are queued or have an expired lease."""
     return list(_claimable().values_list("pk", flat=True))
 
 

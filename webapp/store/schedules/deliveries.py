@@ -100,7 +100,7 @@ def _message_id(*parts: str) -> str:
 
 
 def enqueue_digests(now: datetime) -> int:
-    """Queue the daily message of each endpoint whose hour has come; return their number."""
+    """Queue the daily message of each endpoint at its hour; return their number."""
     due = AlertEndpoint.objects.filter(
         state=AlertEndpoint.State.ACTIVE, next_digest__lte=now, owner__is_active=True
     )
@@ -155,7 +155,7 @@ def enqueue_test(endpoint: AlertEndpoint, now: datetime) -> AlertDelivery:
 
 
 def resend(row: AlertDelivery, now: datetime) -> None:
-    """Queue a message once more, behind those that wait; its id stays."""
+    """Queue a message again, behind those that wait; its id stays."""
     AlertDelivery.objects.filter(pk=row.pk).exclude(state=State.WAITING).update(
         state=State.WAITING, attempts=0, queued_at=now, next_attempt_at=now, delivered_at=None
     )
@@ -163,7 +163,7 @@ def resend(row: AlertDelivery, now: datetime) -> None:
 
 
 def due_endpoints(now: datetime) -> list[int]:
-    """Endpoints whose oldest waiting message may be sent now."""
+    """Endpoints with an oldest waiting message that may be sent now."""
     rows = AlertDelivery.objects.filter(
         state=State.WAITING,
         next_attempt_at__lte=now,

@@ -17,7 +17,7 @@ from core.errors import BadInput
 # The most frequent recurrence that an account may ask for.
 MIN_INTERVAL_MINUTES = 60
 MAX_INTERVAL_MINUTES = 366 * 24 * 60
-# Consecutive due times whose distances are checked, which cover lists of hours and of days.
+# Number of consecutive due times with checked distances, which cover lists of hours and of days.
 _CHECKED_TIMES = 100
 # Missed due times are counted up to this number.
 _MAX_MISSED = 10_000

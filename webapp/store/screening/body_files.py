@@ -40,7 +40,7 @@ def folder_of(pool: int) -> Path:
 
 
 def append(pool: int, bodies: Sequence[bytes]) -> list[Place]:
-    """Write compressed bodies and force them onto the disk before saying where they are."""
+    """Write compressed bodies and sync them to disk before returning their positions."""
     if not bodies:
         return []
     folder = folder_of(pool)

@@ -11,7 +11,7 @@ from webapp.store.screening import body_files
 from webapp.store.screening.selectors import PoolRow
 
 AT_ONCE = 400
-# Reports whose stalls are counted by time of the day.
+# Number of reports with stalls counted by time of day.
 MOST_REPORTS = 5_000
 
 

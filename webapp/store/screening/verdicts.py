@@ -25,7 +25,7 @@ from screening.report.parsing import CpuTiming, Report
 from screening.statistics.time_of_day import BIN_S
 from webapp.store.models import Pool, PoolInstance, PoolReport
 
-# Number of virtual CPUs whose figures are in the row, worst first; the pack has all.
+# Number of virtual CPUs with figures in the row, worst first; the pack has all.
 KEPT_CPUS = 16
 # Few enough that reports which arrive meanwhile hardly wait.
 AT_ONCE = 200
@@ -185,7 +185,7 @@ def _reevaluate_row(row: PoolReport, marks: Marks) -> bool:
 
 
 def _update_instances(rows: list[PoolReport]) -> None:
-    """Bring the verdicts of machines up to date whose newest report is among the rows."""
+    """Update the verdicts of machines with a newest report among the rows."""
     newest: dict[tuple[int, datetime | None], PoolReport] = {
         (row.instance_id, row.started_at): row for row in rows
     }

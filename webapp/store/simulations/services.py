@@ -73,7 +73,7 @@ def owned_by(user: Any) -> QuerySet[Simulation]:
 
 
 def may_change(row: Simulation, user: Any) -> bool:
-    """Whether the user may cancel or delete a run: its owner, or anybody who has its token."""
+    """Whether the user may cancel or delete a run: its owner, or anyone who has its token."""
     return row.owner_id is None or row.owner_id == getattr(user, "pk", None)
 
 

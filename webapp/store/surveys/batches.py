@@ -95,7 +95,7 @@ def count_leased(survey: Survey, vantage: str) -> int:
 
 
 def free_batches(survey: Survey, vantage: str, limit: int) -> list[int]:
-    """The next batches that wait, or whose vantage fell silent."""
+    """The next batches that wait, or have a silent vantage point."""
     free = models.Q(state=Shard.State.WAITING) | models.Q(
         state=Shard.State.RUNNING, leased_until__lt=timezone.now()
     )
@@ -113,7 +113,7 @@ def claim(batch: int, lease: timedelta) -> Shard | None:
 
 
 def reclaim(batch: int) -> Shard | None:
-    """Take a batch whose answers came, from whichever attempt; ``None`` when it has ended."""
+    """Claim an answered batch, from any attempt; ``None`` when it has ended."""
     taken = (
         Shard.objects.filter(pk=batch, state__in=_OPEN)
         .exclude(survey__in=Survey.objects.filter(state__in=FINAL_STATES))

@@ -76,7 +76,7 @@ def root() -> Path:
 
 
 def stamp_of(survey: Survey) -> str:
-    """What changes when a survey is closed anew, so that no old file is taken for its own."""
+    """What changes when a survey is closed again, so that no old file is taken for its own."""
     end = survey.finished_at
     return f"{int(end.timestamp() * 1e6):x}" if end else "open"
 

@@ -25,7 +25,7 @@ MOST_BYTES = 512_000_000
 def save_draft(data: bytes, sender: str = "") -> str:
     """Store ``data`` and return its unguessable key.
 
-    The oldest of this ``sender``, and then the oldest of all, make room for it.
+    The oldest of this ``sender``, and then the oldest of all, make space for it.
     """
     key = secrets.token_hex(32)
     folder = _folder()

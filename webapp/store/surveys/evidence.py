@@ -1,4 +1,4 @@
-"""Domains and names with their evidence: by the survey's index where it stands, else its parts."""
+"""Domains and names with their evidence: by the survey's index where it is, else its parts."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from webapp.store.surveys import index as survey_index
 from webapp.store.surveys.selectors import finished_shards
 
 Row = dict[str, Any]
-# Labels of names whose target does not exist, and the one of those that anybody can claim.
+# Labels of names with a missing target, and the one of those that anyone can claim.
 LOST_LABELS, CLAIMABLE = dangling.LABELS, dangling.CLAIMABLE
 _LISTED = ("rank", "domain", "found", "transfer", "wildcard", "providers", "cloud")
 _KEYED = {"pattern": "patterns", "region": "regions", "zone": "zones"}
@@ -83,7 +83,7 @@ def name(slug: str, host: str) -> Row | None:
 
 
 def takeovers(slug: str, domain: str) -> list[Row]:
-    """Names of a domain that anybody could answer as, each with the name that is free."""
+    """Names of a domain that anyone could answer as, each with the name that is free."""
     index, wanted = _index_of(slug), domain.strip().lower()
     row = index.domain(wanted) if index else None
     shards = [row["shard"]] if row else finished_shards(slug)

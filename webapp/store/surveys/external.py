@@ -1,4 +1,4 @@
-"""Surveys whose observations come from elsewhere than a crawl: stored with a full manifest.
+"""Surveys with observations from other sources than a crawl: stored with a full manifest.
 
 Range tables of a package are stored under a separate origin, so that no other survey uses them.
 """
@@ -58,7 +58,7 @@ def add_shard(
     rows: Mapping[str, int],
     counters: Mapping[str, Any],
 ) -> None:
-    """Put a slice of the list, whose parts are stored, into the manifest."""
+    """Add a slice of the list with stored parts to the manifest."""
     Shard.objects.create(
         survey=survey,
         key=key,
@@ -92,7 +92,7 @@ def find_or_store_ranges(described: RangeTable, data: bytes) -> RangeTable:
     )
     found = same.order_by("origin").first()
     origin = found.origin if found else f"{PACKAGED}{described.origin}"
-    # Once more for a table that is known: its file may be gone.
+    # Also for a known table: its file may be gone.
     row = store_file(
         described.provider, data, described.as_of, origin, described.counts, described.variant
     )

@@ -96,7 +96,7 @@ class Index:
         )
 
     def matches(self, text: str) -> np.ndarray[Any, Any]:
-        """Numbers of the rows whose domain holds the text, by rank."""
+        """Numbers of the rows with a domain that contains the text, by rank."""
         hits = pc.match_substring(_domain_column(self.folder), text)
         return np.flatnonzero(hits.to_numpy(zero_copy_only=False))
 
@@ -106,7 +106,7 @@ class Index:
         return _names_of(path).closest(text, limit) if path.exists() else None
 
     def having(self, kind: str, key: str) -> np.ndarray[Any, Any]:
-        """Numbers of the rows whose set ``kind`` holds a key, by rank."""
+        """Numbers of the rows with a key in the set ``kind``, by rank."""
         sets = _set_column(self.folder, kind)
         hits = pc.equal(pc.list_flatten(sets), key).to_numpy(zero_copy_only=False)
         return np.unique(pc.list_parent_indices(sets).to_numpy()[hits])

@@ -29,7 +29,7 @@ def proof(slug: str, name: str, kind: str, provider: str, value: str) -> Row | N
     """What gave a name a label; ``None`` where the name is not known or lacks the label.
 
     ``{name, domain, places, fronts, zones, lookups}``: places and fronts that carry the label, and
-    the answers in which their addresses or aliases stood.
+    the answers with their addresses or aliases.
     """
     found = evidence.name(slug, name)
     if found is None:

@@ -50,7 +50,7 @@ class SurveyRow:
     options: dict[str, Any]
     summary: dict[str, Any]
     error: str
-    # For what an open survey waits: room on the disk, a name server.
+    # For what an open survey waits: space on the disk, a name server.
     waits: str
     is_final: bool
     owner_id: int | None = None
@@ -218,7 +218,7 @@ def _sums(survey_id: int) -> tuple[Counter[str], dict[str, int], StageTimes]:
 def _final_sums(
     survey_id: int, slug: str, finished_at: datetime
 ) -> tuple[Counter[str], dict[str, int], StageTimes]:
-    """The same of a survey that has ended, whose shards change no more."""
+    """The same for a finished survey, with final shards."""
     return _sums(survey_id)
 
 
@@ -235,7 +235,7 @@ def reports(slug: str) -> dict[str, ReportRow]:
 
 
 def takeovers_of(user: Any, limit: int = 50) -> list[dict[str, Any]]:
-    """Names of a person's surveys that anybody could answer as, by the newest survey of each list.
+    """Names of a person's surveys that anyone could answer as, by the newest survey of each list.
 
     ``{survey, rank, domain, name, missing, provider, rule, claimable}``; ``survey`` is its row.
     """
@@ -315,6 +315,6 @@ def places(regions: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:
 
 
 def finished_shards(slug: str) -> list[str]:
-    """The manifest: shards whose parts count."""
+    """The manifest: shards with parts that count."""
     rows = Shard.objects.filter(survey__slug=slug, state=Shard.State.DONE)
     return list(rows.values_list("key", flat=True))

@@ -35,7 +35,7 @@ MAX_ATTEMPTS = 5
 KEPT_REJECTIONS = 1_000
 # Folders beside those of surveys, which no survey may be named like.
 RESERVED_SLUGS = {"measurements", "drafts"}
-# A cautious rate for the estimate: public resolvers are asked far slower than a testbed.
+# A cautious rate for the estimate: public resolvers are queried far slower than a testbed.
 ESTIMATE_QPS = 4_000
 
 
@@ -71,11 +71,11 @@ WILDCARD_QUERIES = enumeration.WILDCARD_QUERIES
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a survey of a list would do, before anything is asked.
+    """What a survey of a list would do, before anything is queried.
 
     ``estimated_queries`` has no wildcards: each zone with one costs ``wildcard_queries`` more, as
     measured on average, and ``max_wildcard_queries`` at most. Which zones have one shows only when
-    they are asked.
+    they are queried.
     """
 
     accepted: int
@@ -161,7 +161,7 @@ def create_survey(
     survey = _build_survey(plan, data, maker, name)
     survey.options, survey.idempotency_key = asked["options"], idempotency_key or None
     with transaction.atomic():
-        # Once more, now that no other request writes: neither key nor limit is passed twice.
+        # Again, now that no other request writes: neither key nor limit is passed twice.
         before = _by_key(idempotency_key, maker)
         if before:
             return _same_or_refused(before, data, maker, asked)
@@ -245,7 +245,7 @@ def _slice(survey: Survey, n_domains: int) -> list[Shard]:
 
 
 def active_surveys(maker: Any = None) -> int:
-    """Surveys that wait or run, of everybody or of one maker."""
+    """Surveys that wait or run, of everyone or of one maker."""
     rows = Survey.objects.exclude(state__in=FINAL_STATES)
     return rows.filter(maker=maker).count() if maker else rows.count()
 
@@ -265,7 +265,7 @@ def mark_running(survey: Survey, tables: Sequence[RangeTable], world: str) -> No
 
 
 def claim(shard_id: int) -> Shard | None:
-    """Take a shard that waits, or whose worker fell silent; ``None`` when another has it."""
+    """Claim a shard that waits or has a silent worker; ``None`` when another has it."""
     now = timezone.now()
     free = models.Q(state=Shard.State.WAITING) | models.Q(
         state=Shard.State.RUNNING, leased_until__lt=now

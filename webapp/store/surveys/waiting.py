@@ -17,7 +17,7 @@ from webapp.store.models import Shard, Survey
 # Shards of one survey in the queue at a time. More would keep every other task waiting until the
 # whole survey is done.
 AHEAD = 4
-# One that no worker claimed for so long may have been lost by the broker, and is queued anew.
+# One that no worker claimed for so long may have been lost by the broker, and is queued again.
 _QUEUED = timedelta(seconds=30)
 # The waiting time doubles from ``RETRY_WAIT_S`` up to so many times it.
 _LONGEST_FACTOR = 12
@@ -77,7 +77,7 @@ def lease_for_queue(survey_id: int) -> list[int]:
 
 
 def expired_leases() -> list[tuple[int, int]]:
-    """(id, attempt) of shards of running surveys whose worker fell silent.
+    """(id, attempt) of shards of running surveys with a silent worker.
 
     Batches of the second pass are sent to their vantages by others (``batches.free_batches``).
     """

@@ -1,4 +1,4 @@
-"""Vantage points as pages, API and commands show them: to everybody, and to operators."""
+"""Vantage points as pages, API and commands show them: to everyone, and to operators."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -76,7 +76,7 @@ def invite(
 
 
 def check_place(place: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a vantage point stands, checked; raises ``BadInput`` that names the field."""
+    """The location of a vantage point, validated; raises ``BadInput`` that names the field."""
     values = {key: place[key] for key in _PLACE if place.get(key) not in (None, "")}
     for field, (low, high) in _BOUNDS.items():
         if field in values and not low <= _number(values[field], field) <= high:
@@ -89,7 +89,7 @@ def check_place(place: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _cloud(text: Any) -> dict[str, str]:
-    """The cloud in which a vantage point stands; raises ``BadInput``."""
+    """The cloud of a vantage point; raises ``BadInput``."""
     found = _CLOUD.fullmatch(str(text))
     if found is None:
         raise BadInput(

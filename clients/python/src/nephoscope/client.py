@@ -73,7 +73,7 @@ class Nephoscope:
         return Survey(self.rest, row)
 
     def plan_survey(self, domains: Domains, **options: Any) -> models.SurveyPlan:
-        """Predict the cost of a survey; nothing is asked."""
+        """Predict the cost of a survey; nothing is queried."""
         body = models.SurveyIn(domains=_listed(domains), **options)
         return plan_survey.sync(client=self.rest, body=body)
 
@@ -90,7 +90,7 @@ class Nephoscope:
         return Audit(self.rest, row)
 
     def plan_audit(self, domains: Domains | None = None, **options: Any) -> models.AuditPlan:
-        """Predict the cost of an audit; nothing is asked."""
+        """Predict the cost of an audit; nothing is queried."""
         return plan_audit.sync(client=self.rest, body=_audit(domains, options))
 
     def get_survey(self, survey_id: str) -> Survey:

@@ -12,11 +12,11 @@ class NephoscopeError(Exception):
 
 
 class WaitTimeout(NephoscopeError):
-    """The work had not ended in the time that was given; it goes on at the server."""
+    """The work had not ended in the time that was given; it continues at the server."""
 
 
 class NotFinished(NephoscopeError):
-    """A result was asked of work that has not ended."""
+    """A result was requested before the work had ended."""
 
 
 class WorkFailed(NephoscopeError):

@@ -21,7 +21,7 @@ class PageOf(Protocol[Row]):
 def iterate(fetch: Callable[..., Any], **query: Any) -> Iterator[Any]:
     """Yield the rows of a list, page after page, by a function of :mod:`nephoscope.rest`.
 
-    The next page is asked for when its first row is. Raises ``Conflict`` where the row of the
+    The next page is requested when its first row is. Raises ``Conflict`` where the row of the
     cursor was deleted meanwhile.
     """
     cursor: str | None = ""

@@ -40,7 +40,7 @@ class SurveyReport:
 
     @property
     def names(self) -> dict[str, Any]:
-        """Names that were asked, resolved, in a cloud, and failed by status."""
+        """Names that were queried, resolved, in a cloud, and failed by status."""
         return dict(self.document["names"])
 
 
@@ -146,7 +146,7 @@ class Survey(Work):
         return self
 
     def delete(self) -> None:
-        """Stop it and delete all of it for good."""
+        """Stop it and delete all of it permanently."""
         delete_survey.sync_detailed(self.id, client=self._client)
 
 

@@ -1,4 +1,4 @@
-"""Objects inside replies whose fields depend on what they describe.
+"""Objects inside replies with fields that depend on what they describe.
 
 A field that is ``NotRequired`` is absent where it has no meaning, instead of null. Further fields
 may follow in ``Open`` objects: readers pass over what they do not know.
@@ -351,7 +351,7 @@ class Host(Open):
 
 
 class CaptureQuality(Open):
-    """What a capture lost or could not say, in counts.
+    """What a capture lost or could not state, in counts.
 
     Flows by the basis of their size, the first and last hour, and rows of ``http``, ``ssl`` and
     ``dns`` logs without a connection in a conn log (``unmatched``).

@@ -1,4 +1,4 @@
-"""``manage.py backup``: a copy of the data with which another installation can go on."""
+"""``manage.py backup``: a copy of the data with which another installation can continue."""
 
 from pathlib import Path
 from typing import Any

@@ -149,7 +149,7 @@ def _last(path: Row) -> float | None:
 
 
 def _differences(before: Row, now: Row, owners: Owners) -> list[Row]:
-    """Hops that answered both times from elsewhere: whose they were, and whose they are."""
+    """Hops with different answers in both routes: previous and current owners."""
     one, two = addresses_by_hop(before), addresses_by_hop(now)
     was, are = _networks(one, owners), _networks(two, owners)
     found = []

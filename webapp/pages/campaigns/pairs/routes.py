@@ -1,4 +1,4 @@
-"""Traceroutes between two ends, hop by hop: whose each hop is, and what changed between rounds."""
+"""Traceroutes between two ends, hop by hop: owners of the hops, and changes between rounds."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -64,7 +64,7 @@ def new(request: HttpRequest) -> HttpResponse:
 @signed_in
 @require_http_methods(["GET", "POST"])
 def clone(request: HttpRequest, slug: str) -> HttpResponse:
-    """The same form, filled with what a campaign was asked to do."""
+    """The same form, filled with the request of a campaign."""
     return _form_or_plan(request, _known(request, slug))
 
 
