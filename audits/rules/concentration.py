@@ -279,8 +279,8 @@ RULES = (
         "Most names depend on one company",
         Severity.HIGH,
         "concentration",
-        "Names all of whose addresses belong to providers of one parent company. Legal entities "
-        "and parents come from a dated list; resellers and brought addresses are not seen through.",
+        "Names with all addresses at providers of one parent company. Legal entities and parents "
+        "are from a dated list; resellers and customer-owned addresses are not recognised.",
         "Host a part of the names, or a standby, with a provider of another company.",
         decide_single_provider,
         SingleProvider,

@@ -135,8 +135,8 @@ RULES = (
         "A name leads to something that does not exist",
         Severity.MEDIUM,
         "exposure",
-        "The alias chain ends at a provider's name that answered NXDOMAIN when it was asked.",
-        "Remove the record, or create what it leads to.",
+        "The alias chain ends at a provider's name that returned NXDOMAIN.",
+        "Remove the record, or create its target.",
         decide_dangling,
         NoParameters,
         security_severity=5.0,
@@ -146,8 +146,8 @@ RULES = (
         "A name may be taken over",
         Severity.HIGH,
         "exposure",
-        "A dangling name whose missing target is chosen by customers of the provider: who "
-        "creates it serves the name. Providers reserve some names, so this is a possibility.",
+        "A dangling name with a missing target that customers of the provider can register: its "
+        "creator serves the name. Providers reserve some names, so this is a possibility.",
         "Remove the record now, or create the resource in an account of your own.",
         decide_claimable,
         NoParameters,
@@ -181,8 +181,8 @@ RULES = (
         "One outage takes most names down",
         Severity.HIGH,
         "resilience",
-        "Names all of whose addresses, or all of whose name servers, are lost with one region, "
-        "zone or DNS operator.",
+        "Names that lose all addresses, or all name servers, with one region, zone or DNS "
+        "operator.",
         "Spread the names, or each name, over several of them.",
         decide_outage_exposure,
         OutageExposure,

@@ -28,7 +28,7 @@ class SingleRegion(Parameters):
         0.5,
         ge=0,
         le=1,
-        description="least share of the cloud-hosted names whose region is visible (no CDN)",
+        description="least share of the cloud-hosted names with a visible region (no CDN)",
     )
 
 
@@ -283,7 +283,7 @@ RULES = (
         Severity.HIGH,
         "resilience",
         "An outage of that region takes the whole domain down. Names behind a CDN are not counted, "
-        "since the address says nothing about the region of what is behind it.",
+        "since its address does not depend on the region of the origin.",
         "Serve the domain from a second region; `regions` computes which one gains most.",
         decide_single_region,
         SingleRegion,
@@ -319,7 +319,7 @@ RULES = (
         "residency",
         "The ultimate parent of the provider has its seat in a country that the policy does not "
         "allow, whichever region is used.",
-        "Use a provider, or a sovereign partition, whose parent is in an allowed country.",
+        "Use a provider, or a sovereign partition, with a parent in an allowed country.",
         decide_jurisdiction,
         Jurisdiction,
     ),

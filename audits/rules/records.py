@@ -56,7 +56,7 @@ RULES = (
         "No name has an IPv6 address",
         Severity.LOW,
         "records",
-        "AAAA records were asked for every name and none was answered.",
+        "AAAA records were queried for every name, and none exists.",
         "Publish AAAA records for the public names.",
         decide_ipv6,
         NoParameters,

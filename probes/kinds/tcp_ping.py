@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from core.clock import Clock
 from probes.net.deadlines import pause_until, status_of_error
+from probes.net.round_trips import measure_round_trips
 from probes.net.run_cost import RunCost, tcp_ping_cost
-from probes.net.ssrf_guard import Endpoint, Refusal, admit
+from probes.net.ssrf_guard import Endpoint
 from probes.packets import raw_syn
-from probes.records import Attempt, ProbeStatus, RoundTrips, Target, status_of
+from probes.records import Attempt, ProbeStatus, RoundTrips, Target
 
 NAME = "tcp-ping"
 VERSION = 1
@@ -43,20 +44,8 @@ def cost(config: Config) -> RunCost:
 
 def run(target: Target, config: Config, clock: Clock) -> RoundTrips:
     """Ping a target; raises ``ValueError`` for prefixes that are none."""
-    at = clock.now().timestamp()
-    admitted = admit(target, config.allow, config.deny)
-    if isinstance(admitted, Refusal):
-        return admitted.outcome(RoundTrips, (NAME, VERSION), target, at)
-    method, attempts = _measure(admitted, config, clock)
-    return RoundTrips(
-        probe=NAME,
-        version=VERSION,
-        target=target,
-        address=admitted.address,
-        at=at,
-        status=status_of(attempts),
-        method=method,
-        attempts=attempts,
+    return measure_round_trips(
+        (NAME, VERSION), target, config, clock, lambda endpoint: _measure(endpoint, config, clock)
     )
 
 

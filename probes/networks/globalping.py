@@ -7,10 +7,12 @@ with its reason.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
+from probes.networks.failed_results import failed_result
 from probes.networks.web_client import Api, MalformedAnswer, is_address
 from probes.records import ProbeStatus
 
@@ -35,8 +37,8 @@ _HINTS = (
     ("unreachable", ProbeStatus.UNREACHABLE),
     ("certificate", ProbeStatus.TLS),
 )
-_REASON = 200
 Row = dict[str, Any]
+failure = partial(failed_result, NETWORK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,19 +176,6 @@ def results(measurement: Mapping[str, Any], probe: str, host: str) -> Iterator[R
             yield {**head, "method": NETWORK, **_result(probe, entry["result"], measurement)}
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
             yield failure(head, ProbeStatus.MALFORMED, "Globalping’s result cannot be read")
-
-
-def failure(head: Mapping[str, Any], status: ProbeStatus, reason: str) -> Row:
-    """A result that has no value."""
-    return {
-        "address": "",
-        **head,
-        "status": str(status),
-        "reason": reason[:_REASON],
-        "sent": 1,
-        "values": [],
-        "method": NETWORK,
-    }
 
 
 def _moment(measurement: Mapping[str, Any]) -> float:

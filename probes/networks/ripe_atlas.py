@@ -5,10 +5,12 @@ Every result costs credits of the account of the API key; a one-off costs twice 
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from core.clock import Clock, SystemClock
 from core.errors import BadInput
+from probes.networks.failed_results import LONGEST_REASON, failed_result
 from probes.networks.web_client import Api, MalformedAnswer, address_family
 from probes.records import ProbeStatus
 
@@ -26,10 +28,10 @@ _ENDED = {
     8: "",
     10: "it was denied",
 }
-_REASON = 200
 # A larger payload is refused.
 _MOST_OCTETS = 2_048
 Row = dict[str, Any]
+failure = partial(failed_result, NETWORK)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,19 +189,6 @@ def results(measurement: Mapping[str, Any], probe: str, host: str) -> Iterator[R
             yield failure(head, ProbeStatus.MALFORMED, "RIPE Atlas’ result cannot be read")
 
 
-def failure(head: Mapping[str, Any], status: ProbeStatus, reason: str) -> Row:
-    """A result that has no value."""
-    return {
-        "address": "",
-        **head,
-        "status": str(status),
-        "reason": reason[:_REASON],
-        "sent": 1,
-        "values": [],
-        "method": NETWORK,
-    }
-
-
 def _result(probe: str, entry: Mapping[str, Any]) -> Row:
     address = str(entry.get("dst_addr") or "")
     if not address:
@@ -214,7 +203,7 @@ def _result(probe: str, entry: Mapping[str, Any]) -> Row:
     status = ProbeStatus.OK if values else ProbeStatus.TIMEOUT
     if errors and not values:
         status = ProbeStatus.UNREACHABLE
-    reason = "; ".join(errors)[:_REASON]
+    reason = "; ".join(errors)[:LONGEST_REASON]
     return {
         "address": address,
         "status": str(status),
@@ -250,7 +239,7 @@ def _trace(entry: Mapping[str, Any], address: str) -> Row:
         status = ProbeStatus.UNREACHABLE
     return {
         "status": str(status),
-        "reason": "; ".join(errors)[:_REASON],
+        "reason": "; ".join(errors)[:LONGEST_REASON],
         "sent": len(replies),
         "values": [],
         "replies": replies,

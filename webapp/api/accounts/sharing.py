@@ -98,36 +98,6 @@ def change_survey_visibility(request: HttpRequest, slug: str, change: Visibility
     return survey_json(selectors.row_of(Survey.objects.get(pk=found.pk)))
 
 
-@router.get(
-    "/surveys/{slug}/links",
-    response={200: "Page[common.Link]"},
-    openapi_extra=ACCOUNT,
-)
-def list_survey_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
-    """List the share links of a survey; its creator only."""
-    return _list_links(request, "survey", slug, page)
-
-
-@router.post(
-    "/surveys/{slug}/links",
-    response={201: "common.Link"},
-    openapi_extra=ACCOUNT,
-)
-def create_survey_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
-    """Create a share link that gives read access to all pages, tables and files of the survey."""
-    return _create_link(request, "survey", slug, asked)
-
-
-@router.delete(
-    "/surveys/{slug}/links/{int:number}",
-    response={204: None},
-    openapi_extra=ACCOUNT,
-)
-def revoke_survey_link(request: HttpRequest, slug: str, number: int) -> Any:
-    """Revoke a link."""
-    return _revoke_link(request, "survey", slug, number)
-
-
 @router.put(
     "/measurements/{slug}/visibility",
     response={200: "measurements.CampaignVisibility"},
@@ -137,36 +107,6 @@ def change_campaign_visibility(request: HttpRequest, slug: str, change: Visibili
     """Publish a campaign or make it private again; its creator only."""
     found = _set_visibility(request, "campaign", slug, change)
     return {"campaign": found.slug, "is_public": found.owner_id is None}
-
-
-@router.get(
-    "/measurements/{slug}/links",
-    response={200: "Page[common.Link]"},
-    openapi_extra=ACCOUNT,
-)
-def list_campaign_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
-    """List the share links of a campaign; its creator only."""
-    return _list_links(request, "campaign", slug, page)
-
-
-@router.post(
-    "/measurements/{slug}/links",
-    response={201: "common.Link"},
-    openapi_extra=ACCOUNT,
-)
-def create_campaign_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
-    """Create a share link that gives read access to all pages, tables and files of the campaign."""
-    return _create_link(request, "campaign", slug, asked)
-
-
-@router.delete(
-    "/measurements/{slug}/links/{int:number}",
-    response={204: None},
-    openapi_extra=ACCOUNT,
-)
-def revoke_campaign_link(request: HttpRequest, slug: str, number: int) -> Any:
-    """Revoke a link."""
-    return _revoke_link(request, "campaign", slug, number)
 
 
 @router.put(
@@ -180,31 +120,47 @@ def change_audit_visibility(request: HttpRequest, slug: str, change: Visibility)
     return {"audit": found.slug, "is_public": found.owner_id is None}
 
 
-@router.get(
-    "/audits/{slug}/links",
-    response={200: "Page[common.Link]"},
-    openapi_extra=ACCOUNT,
-)
-def list_audit_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
-    """List the share links of an audit; its creator only."""
-    return _list_links(request, "audit", slug, page)
+def _add_link_operations(path: str, kind: str, shown: str) -> None:
+    """Add ``list_KIND_links``, ``create_KIND_link`` and ``revoke_KIND_link`` below ``path``."""
+
+    def list_links(request: HttpRequest, slug: str, page: Query[Page]) -> Any:
+        return _list_links(request, kind, slug, page)
+
+    def create_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
+        return _create_link(request, kind, slug, asked)
+
+    def revoke_link(request: HttpRequest, slug: str, number: int) -> Any:
+        return _revoke_link(request, kind, slug, number)
+
+    article = "an" if kind[0] in "aeiou" else "a"
+    operations: tuple[tuple[Any, str, dict[int, str | None], str, str], ...] = (
+        (
+            list_links,
+            "GET",
+            {200: "Page[common.Link]"},
+            f"list_{kind}_links",
+            f"List the share links of {article} {kind}; its creator only.",
+        ),
+        (
+            create_link,
+            "POST",
+            {201: "common.Link"},
+            f"create_{kind}_link",
+            f"Create a share link that gives read access to {shown} of the {kind}.",
+        ),
+        (revoke_link, "DELETE", {204: None}, f"revoke_{kind}_link", "Revoke a link."),
+    )
+    for view, method, response, name, description in operations:
+        view.__name__, view.__doc__ = name, description
+        router.add_api_operation(
+            f"{path}/{{int:number}}" if method == "DELETE" else path,
+            [method],
+            view,
+            response=response,
+            openapi_extra=ACCOUNT,
+        )
 
 
-@router.post(
-    "/audits/{slug}/links",
-    response={201: "common.Link"},
-    openapi_extra=ACCOUNT,
-)
-def create_audit_link(request: HttpRequest, slug: str, asked: NewLink) -> Any:
-    """Create a share link that gives read access to the report and findings of the audit."""
-    return _create_link(request, "audit", slug, asked)
-
-
-@router.delete(
-    "/audits/{slug}/links/{int:number}",
-    response={204: None},
-    openapi_extra=ACCOUNT,
-)
-def revoke_audit_link(request: HttpRequest, slug: str, number: int) -> Any:
-    """Revoke a link."""
-    return _revoke_link(request, "audit", slug, number)
+_add_link_operations("/surveys/{slug}/links", "survey", "all pages, tables and files")
+_add_link_operations("/measurements/{slug}/links", "campaign", "all pages, tables and files")
+_add_link_operations("/audits/{slug}/links", "audit", "the report and findings")
