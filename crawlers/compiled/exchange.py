@@ -284,7 +284,7 @@ def receive_all(words: Any) -> Any:
 
 @compile_bare
 def expire(words: Any) -> Any:
-    """List the slots whose time is over, and find the next deadline to look at."""
+    """List the slots after their deadline, and find the next deadline to look at."""
     deadlines, expired = view_words(words[DEADLINES]), view_words(words[EXPIRED])
     now, next_due, n = words[NOW], NEVER, words[N_EXPIRED]
     for slot in range(words[N_SLOTS]):

@@ -16,10 +16,10 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     N_SLOTS,
     N_SERVERS,
     N_CHANNELS,
-    TURN,  # server that was asked last
+    TURN,  # server that was queried last
     TEXT_AT,  # cursor in the list of names
     TEXT_END,
-    TYPE_AT,  # which of the types is asked next for the name at TEXT_AT
+    TYPE_AT,  # which of the types is queried next for the name at TEXT_AT
     N_TYPES,
     NEXT_TAG,  # number of the next question; where there are TAGS, its place in them
     RANDOM_AT,

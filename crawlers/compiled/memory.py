@@ -95,7 +95,7 @@ class Memory:
         return self._text[begin:end].decode("ascii", "replace")
 
     def set_types(self, types: Sequence[tuple[str, int]]) -> None:
-        """Name and code of each type that is asked."""
+        """Name and code of each type that is queried."""
         codes, texts = self.rows(m.TYPES), self.octets(m.TYPE_TEXTS)
         for number, (name, code) in enumerate(types):
             codes[number] = code

@@ -1,7 +1,7 @@
 """Compiled codec of plain names: letters in lower case, no octet that text has to escape.
 
 What is not plain is refused, never guessed: the reference engine reads it
-(``crawlers.dns.name_codec``, whose rules for compression pointers are the same).
+(``crawlers.dns.name_codec``, with the same rules for compression pointers).
 """
 
 from typing import Any

@@ -11,7 +11,7 @@ from crawlers.compiled.text import is_mapped, write_ipv4, write_ipv6, write_numb
 _A, _NS, _CNAME, _SOA, _PTR, _MX, _TXT, _AAAA, _SRV = 1, 2, 5, 6, 12, 15, 16, 28, 33
 _IN = 1
 _LONGEST_DATA = 1_000
-# Octets that one record takes at most: two names, or data whose octets may be written as six.
+# Octets that one record takes at most: two names, or data with octets written as six.
 MOST_RECORD = 8_192
 NAME_FIELD = np.frombuffer(b'{"name":"', np.uint8)
 _TYPE_FIELD = np.frombuffer(b'","type":"', np.uint8)

@@ -77,7 +77,7 @@ def write_answers(  # noqa: C901, PLR0913
 ) -> Any:
     """Write the answers if they are one chain of aliases in order, with records of ``code`` behind.
 
-    ``chain`` are rows of start and end of the names in it; the first is what was asked. Returns the
+    ``chain`` are rows of start and end of the names in it; the first is the query name. Returns the
     offsets behind the answers in packet and text.
     """
     links, found_any = 0, False
@@ -108,7 +108,7 @@ def write_answers(  # noqa: C901, PLR0913
 
 @compile_bare
 def skip_name(packet: Any, size: Any, at: Any) -> Any:
-    """Return the offset behind a name that nobody reads, or ``REFUSED``."""
+    """Return the offset behind an unused name, or ``REFUSED``."""
     while at < size:
         length = np.int64(packet[at])
         if length == 0:
@@ -123,7 +123,7 @@ def skip_name(packet: Any, size: Any, at: Any) -> Any:
 
 @compile_bare
 def is_plain_edns(packet: Any, at: Any, end: Any) -> Any:
-    """Whether options of EDNS are whole, and none of them says what a reader has to know."""
+    """Whether options of EDNS are whole, and none of them states what a reader has to know."""
     while at < end:
         if at + _PAIR > end or read_two(packet, at) == _CLIENT_SUBNET:
             return False

@@ -1,8 +1,8 @@
-"""A run of an engine whose usual questions and replies never leave the compiled loop.
+"""A run of an engine with usual questions and replies handled by the compiled loop.
 
 The loop sends first queries, matches replies and writes their lines. All policy stays with the
-reference engine: before each step it says how many queries each server may have, and after it it is
-told what came. Whatever is unusual (no reply in time, another flag, type or letter) becomes an
+reference engine: before each step it sets the quota of each server, and after it counts the
+replies. Unusual cases (no reply in time, another flag, type or letter) become an
 ordinary pending query of the same run, on the same sockets.
 """
 
@@ -33,7 +33,7 @@ _STATUSES = (
     (m.NODATA, DnsStatus.NODATA),
     (m.NXDOMAIN, DnsStatus.NXDOMAIN),
 )
-# Permissions of a rate limit that are asked for at once.
+# Permissions of a rate limit that are requested at once.
 _MOST_PERMITS = 256
 Step = Callable[[int], int]
 
@@ -44,7 +44,7 @@ def is_supported(config: EngineConfig) -> bool:
 
 
 class CompiledRun(Run):
-    """A run over blocks of names, whose results are JSON lines, or Results of the long way."""
+    """A run over blocks of names, with results as JSON lines, or Results of the slow path."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class CompiledRun(Run):
                 words[m.NEXT_TAG] = 0
 
     def _set_limits(self) -> list[int]:
-        """Say how many queries each server may receive; returns permissions taken for it."""
+        """Set the query quota of each server; return the permissions used for it."""
         words = self._words
         words[m.ROOM] = self.room.size - self.in_flight
         if words[m.RANDOM_END] - words[m.RANDOM_AT] < m.RANDOM_OCTETS // 2:

@@ -160,7 +160,7 @@ def defer_question(words: Any, line_end: Any) -> Any:
 
 @compile_bare
 def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any) -> Any:
-    """Build the query at the cursor for a slot; returns its octets, 0 where it cannot be asked."""
+    """Build the query at the cursor for a slot; returns its octets, 0 if it cannot be sent."""
     text = view_octets(words[TEXT])
     end = encode_line(text, words[TEXT_AT], line_end, packet, _HEADER)
     if end < 0:
@@ -213,7 +213,7 @@ def transmit(words: Any, channel: Any, n: Any) -> Any:
 def build_batch(words: Any, channel: Any, wanted: Any) -> Any:
     """Build at most ``wanted`` queries from the list, in the slots that are free next.
 
-    The slot keeps where the cursor stood before, in case the kernel does not take the query.
+    The slot keeps the previous cursor, in case the kernel does not take the query.
     """
     cells, free = view_cells(words[SEND_CELLS], SEND_CELL), view_words(words[FREE])
     slots, vectors = (

@@ -1,6 +1,6 @@
 """Functions of the C library that compiled loops call: loaded with the compiler.
 
-Linux, 64 bit. Arguments are addresses and integers; each returns -1 on an error, whose number is
+Linux, 64 bit. Arguments are addresses and integers; each returns -1 on an error; its number is
 at the address that ``errno_location`` returns.
 """
 

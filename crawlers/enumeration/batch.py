@@ -1,6 +1,6 @@
 """A batch of domains and the engine that resolves their names.
 
-Every question of an enumeration is asked here, so that answers are counted per domain and progress
+Every query of an enumeration is sent here, so that answers are counted per domain and progress
 is reported in one place.
 """
 

@@ -16,9 +16,9 @@ class Verdict(Enum):
 
 
 class Probe(NamedTuple):
-    """One extra question; ``below`` is the candidate whose existence it tests, if any.
+    """One extra question; ``below`` is the tested candidate, if any.
 
-    With ``is_repeat`` it is the question for that candidate itself once more. ``is_control`` asks
+    With ``is_repeat`` it is the repeated question for that candidate itself. ``is_control`` asks
     whether a name that holds an asterisk is answered like any other.
     """
 

@@ -49,7 +49,7 @@ def ask_zone_data(batch: Batch, states: list[DomainState]) -> None:
 
 
 def _import_zone_data(batch: Batch, source: Source, states: list[DomainState]) -> list[DomainState]:
-    """Import zone data; return zones whose servers are the engine's own and were silent."""
+    """Import zone data; return zones on the engine's own servers without an answer."""
     silent = []
     for state, harvest in _harvest(batch, source, states):
         if source.technique == Technique.AXFR:

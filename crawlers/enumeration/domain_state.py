@@ -142,7 +142,7 @@ class DomainState:
                 yield Lookup(self.domain, sources[0], answer, sources)
 
     def outcome(self) -> DomainOutcome:
-        """The counts, once nothing more is asked."""
+        """The counts, once nothing more is queried."""
         counts = self.counts
         return DomainOutcome(
             domain=self.domain,

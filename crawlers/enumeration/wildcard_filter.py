@@ -56,7 +56,7 @@ class WildcardFilter:
         return can_screen(self._tops[number])
 
     def screen(self, guesses: Mapping[int, Sequence[str]]) -> dict[int, set[str]]:
-        """By zone, the guesses just below it that do not exist; they need not be asked."""
+        """By zone, the guesses just below it that do not exist; they need not be queried."""
         tops = {(n, self._tops[n].name): self._tops[n] for n in guesses}
         names = {
             id(top): [g for g in guesses[key[0]] if _parent(g) == top.name]
@@ -145,8 +145,8 @@ class WildcardFilter:
                 self._levels[key].learn(probe, answer.status, answer.answers)
 
     def doubt(self, found: Iterable[tuple[Key, list[str], bool]]) -> Iterator[Key]:
-        """Levels whose names come and go, of (level, names that went, whether others of theirs
-        stayed): with questions left, names that went are asked again."""
+        """Levels with unstable names, of (level, names that went, whether others of theirs
+        stayed): with questions left, names that went are queried again."""
         again: dict[str, Key] = {}
         for key, gone, is_mixed in found:
             level = self._levels.get(key)

@@ -1,7 +1,7 @@
 """Wildcards of one level of a zone: what is answered for random names, and what that explains.
 
-A level is the parent of its candidates: the apex, or a name below it. Whether a candidate exists is
-asked below it (RFC 4592 section 2.2.1); where a server does not follow that rule, answers are
+A level is the parent of its candidates: the apex, or a name below it. Queries below a
+candidate show whether it exists (RFC 4592 section 2.2.1); where a server does not follow that rule, answers are
 compared. Method and error: docs/methods/crawl.md.
 """
 
@@ -24,7 +24,7 @@ from crawlers.enumeration.wildcard_statistics import (
     is_seldom,
 )
 
-# Random names that are asked at each level to see whether it has a wildcard.
+# Random names that are queried at each level to see whether it has a wildcard.
 PROBES = 3
 # Random names at a level with a wildcard at most, where its candidates cannot be judged by fewer.
 SAMPLES = 24
@@ -32,7 +32,7 @@ SAMPLES = 24
 MOST_TESTS = 7
 # Candidates that a level with a wildcard holds back, and so tests, at most.
 MOST_HELD = 20_000
-# A level that denies random names but answers so many of the others is looked at once more.
+# A level that denies random names but answers so many of the others is looked at again.
 _BUSY_SHARE = 0.05
 _THRIFTY_SHARE = 0.25
 _BUSY_NAMES = 3
@@ -80,9 +80,9 @@ class Level:
     is_below_denied: bool = False
     # Whether a name below a candidate was denied and another one answered.
     is_flapping: bool = False
-    # Whether names that hold an asterisk are answered, once that was asked.
+    # Whether names that hold an asterisk are answered, once that is known.
     takes_asterisks: bool | None = None
-    # Reserve one question for a name whose AAAA is denied (``WildcardFilter.doubt``).
+    # Reserve one question for a name with a denied AAAA (``WildcardFilter.doubt``).
     is_thrifty: bool = False
     random: list[Evidence] = field(default_factory=list)
     held: list[Held] = field(default_factory=list)
@@ -180,7 +180,7 @@ class Level:
     def _probe_below(self, name: str) -> Probe:
         """A random name below a candidate, that no wildcard below the candidate answers either.
 
-        A wildcard blocks itself: nothing stands for ``x.*.NAME`` where ``*.NAME`` exists, nor
+        A wildcard blocks itself: nothing answers for ``x.*.NAME`` where ``*.NAME`` exists, nor
         where ``NAME`` does (RFC 4592 section 2.2.1).
         """
         asterisk = "*." if self.takes_asterisks else ""
@@ -218,7 +218,7 @@ class Level:
         return found
 
     def learn(self, probe: Probe, status: DnsStatus, answers: Sequence[Record]) -> None:
-        """Take in what became of a probe; its question is spent whatever the outcome."""
+        """Record what became of a probe; its question is spent whatever the outcome."""
         evidence = evidence_of(answers) if answers else None
         has_reply = bool(evidence) or status in _DENIED
         if not probe.below:
@@ -233,7 +233,7 @@ class Level:
             self.learn_below(probe.below, evidence)
 
     def learn_below(self, name: str, evidence: Evidence | None) -> None:
-        """Take in what a random name below a candidate was answered; nothing is a denial."""
+        """Record the answer for a random name below a candidate; nothing is a denial."""
         known = self.tests.setdefault(name, Tests())
         if evidence:
             known.answers.append(evidence)
@@ -273,7 +273,7 @@ class Level:
         self._shown |= evidence.whole
 
     def deny(self, name: str) -> None:
-        """Take in that a candidate does not exist: free news about the level."""
+        """Record that a candidate does not exist: evidence about the level without a query."""
         child = name[: -len(self.name) - 1]
         if "." not in child:
             self.offered += 1

@@ -141,7 +141,7 @@ class AnswerStatistics:
         return exact not in self._own[self.rung] and all(self._is_rare(p) for p in wider)
 
     def weight(self, evidence: Evidence) -> int:
-        """How often the most frequent telling part of an answer was seen."""
+        """How often the most frequent informative part of an answer was seen."""
         if evidence.alias:
             return self.counts[evidence.parts(self.rung)[0]]
         telling = [self.counts[p] for p in evidence.addresses if p not in self._own[0]]

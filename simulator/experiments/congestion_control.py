@@ -98,7 +98,7 @@ def build_chain(c: Conditions) -> tuple[Network, Flows]:
 def build_incast(c: Conditions) -> tuple[Network, Flows]:
     """All senders and their one receiver at one switch."""
     n = c.integer("incast_senders")
-    # The receiver is behind a switch of its own, whose cable is the bottleneck.
+    # The receiver is behind a separate switch with the bottleneck cable.
     hosts = [(i, n + 1) for i in range(n)] + [(n, n + 2)]
     network = graph_network(n + 1, _cables(c, hosts, [(n + 1, n + 2)]))
     return network, _endless(np.arange(n), np.full(n, n))

@@ -1,4 +1,4 @@
-"""Round trips of pings from a host whose other VM sends bulk traffic (Small is Better, Table 4)."""
+"""Round trips of pings beside bulk traffic of another VM of the host (Small is Better, Table 4)."""
 
 from collections.abc import Callable, Mapping
 

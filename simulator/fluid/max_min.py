@@ -15,7 +15,7 @@ def share_links(shares: Floats, capacities: Floats) -> Floats:
 
     ``shares`` has shape (n_links, n_flows): the share of a flow's traffic that crosses a link; 1
     for a single path, 1/4 for each of four paths that carry equal parts. ``capacities`` has shape
-    (n_links,). Raises ``ValueError`` for a flow that crosses no link, whose rate is unbounded.
+    (n_links,). Raises ``ValueError`` for a flow that crosses no link, since its rate is unbounded.
     """
     if (shares.sum(axis=0) <= 0).any():
         raise ValueError("a flow crosses no link")

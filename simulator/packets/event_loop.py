@@ -39,7 +39,7 @@ from simulator.packets.transport.timers import next_expired
 
 @compile_loop
 def run_events(states: Any, most: Any) -> Any:
-    """Run about ``most`` events; return FINISHED, PAUSED, or which array is too small to go on.
+    """Run about ``most`` events; return FINISHED, PAUSED, or which array is too small to continue.
 
     ``states`` has one record, of STATE.
     """

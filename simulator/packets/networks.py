@@ -16,7 +16,7 @@ from simulator.packets import layout
 from simulator.packets.settings import check_range
 
 Pair = tuple[int, int]
-# Largest error of a rate whose bytes do not last a whole number of picoseconds.
+# Largest error of a rate if its bytes do not last a whole number of picoseconds.
 _RATE_ERROR = 1e-3
 
 

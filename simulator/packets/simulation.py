@@ -41,8 +41,8 @@ def simulate_network(
     """Simulate flows until the last one ends, or for the duration of the run.
 
     ``report`` is called about every 10**6 events; what it raises ends the simulation. The same
-    arguments give the same results, on any machine. Raises ``BadInput`` for flows whose hosts or
-    transports do not exist, and when there is nothing to simulate.
+    arguments give the same results, on any machine. Raises ``BadInput`` for
+    unknown hosts or transports of flows, and when there is nothing to simulate.
     """
     transports = [transport] if isinstance(transport, Transport) else list(transport)
     _check(network, flows, transports)

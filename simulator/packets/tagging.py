@@ -1,6 +1,6 @@
 """Priorities of packets: that of their flow, or by a token bucket per source and destination.
 
-A pair of hosts whose traffic conforms with rate and burst is tagged for the upper priority; once it
+A pair of hosts with traffic within rate and burst is tagged for the upper priority; once it
 does not, its packets have the lower one until the next check (He et al., Small is Better, 4.3).
 """
 

@@ -32,7 +32,7 @@ class Bisection:
 
 
 def bound_bisection(topology: Topology) -> Bisection:
-    """Bounds of the bisection of a graph whose switches have equally many hosts."""
+    """Bounds of the bisection of a graph of switches with equally many hosts."""
     matrix = topology.adjacency if topology.relays_by_hosts else topology.switch_adjacency
     n = matrix.shape[0]
     values, vectors = _smallest(matrix)

@@ -28,8 +28,8 @@ def build_fat_tree(k: int) -> Topology:
 def build_f10(k: int) -> Topology:
     """Build an AB fat-tree: pods of type B connect to the core by columns instead of rows.
 
-    Subtrees of type A and B alternate, so that a parent of one type has children whose other
-    parents are of the other type (F10, section 4.1).
+    Subtrees of type A and B alternate, so that a parent of one type has children with other
+    parents of the other type (F10, section 4.1).
     """
     half = _half(k, "k")
     edge, aggregation, core = _fat_tree_numbers(k)

@@ -17,7 +17,7 @@ MAX_ROUTED_SWITCHES = 400
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """After the failure of one cable: switches whose next hops change, and the farthest of them."""
+    """After the failure of one cable: switches with changed next hops, and the farthest of them."""
 
     n_switches: float
     n_hops: float

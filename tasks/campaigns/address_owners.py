@@ -1,4 +1,4 @@
-"""Whose an address is, by tables that were imported or are given: for campaigns and commands."""
+"""Owners of addresses, by imported or given tables: for campaigns and commands."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -80,7 +80,7 @@ def build(campaign: Campaign, metric: str) -> list[SizeRow]:
             "checks": [],
         },
     )
-    # ``computed_at`` is of the first time; a table that was solved anew is as new as its rows.
+    # ``computed_at`` is of the first time; a table that was solved again is as new as its rows.
     table = CampaignReport.objects.filter(campaign=campaign, table_id=table_id(metric))
     table.update(computed_at=timezone.now())
     return rows

@@ -175,7 +175,7 @@ def _moment(given: Any) -> datetime | None:
 
 
 def clone(campaign: Campaign, changed: Mapping[str, Any], user: Any = OPERATOR) -> Campaign:
-    """Start the same once more, some fields otherwise; raises ``BadInput``."""
+    """Start the same again, some fields otherwise; raises ``BadInput``."""
     asked = services.variant_of(campaign, changed)
     if not (isinstance(user, Operator) or is_staff(user)):
         asked.pop("allow", None)
@@ -184,7 +184,7 @@ def clone(campaign: Campaign, changed: Mapping[str, Any], user: Any = OPERATOR) 
 
 
 def schedule_again(campaign: Campaign, changed: Mapping[str, Any]) -> dict[str, Any]:
-    """The schedule of a campaign, for other ends laid out anew."""
+    """The schedule of a campaign, for other ends laid out again."""
     schedule: dict[str, Any] = services.variant_of(campaign, changed)["schedule"]
     return schedule
 
@@ -221,7 +221,7 @@ def pause(campaign: Campaign) -> bool:
 
 
 def resume(campaign: Campaign) -> bool:
-    """Go on; false when it was not paused."""
+    """Continue; false when it was not paused."""
     return services.resume(campaign, SystemClock().now())
 
 

@@ -33,7 +33,7 @@ KINDS = ("samples", "paths")
 
 @dataclass(frozen=True)
 class OwnerLookup:
-    """Whose each address is, and the names of ASes."""
+    """Owners of addresses, and the names of ASes."""
 
     addresses: Addresses
     names: Mapping[int, str]
@@ -94,7 +94,7 @@ def conclude(campaign: Campaign, now: datetime, owners: OwnerLookup | None = Non
         services.save_error(campaign, f"its tables could not be made: {error}")
     services.finish(campaign, progress.summary(campaign), now)
     remove_unnamed_parts(campaign)
-    # Solved before anybody asks; where a command measures by itself and no broker may be there,
+    # Solved before anyone asks; where a command measures by itself and no broker may be there,
     # the first visitor's request has it solved.
     for metric in () if campaign.in_process else best_sets.METRICS:
         best_sets.submit(campaign, metric)

@@ -56,7 +56,7 @@ def send(unit: CampaignUnit, point: VantagePoint, now: datetime, ways: Ways) -> 
     order = order_of(unit, point)
     left_s = max(1.0, order.ends - now.timestamp())
     if unit.attempt > 1:
-        # What came once and is asked for again is answered from the journal, also afterwards.
+        # What came once and is requested again is answered from the journal, also afterwards.
         left_s += 30.0
     ways[point.source](point, order, left_s)
 

@@ -28,7 +28,7 @@ Show = Callable[[Campaign], None]
 def run_here(campaign: Campaign, clock: Clock | None = None, show: Show | None = None) -> Campaign:
     """Measure all that is left of a campaign, conclude it, and give it back as it is then.
 
-    Interrupted and started again, it goes on where it was; what was to be measured in between
+    Interrupted and started again, it continues where it was; what was to be measured in between
     is missed. Raises ``Unavailable`` when the disk refuses.
     """
     time = clock or BootTimeClock()

@@ -105,7 +105,7 @@ class Collector:
         try:
             self._store(received)
         except Unavailable:
-            # A full disk is no fault of the results message's: all wait until there is room.
+            # A full disk is no fault of the results message's: all wait until there is space.
             raise
         except NephoscopeError as error:
             if not error.permanent:

@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 LATE_S = 1.0
 _LONGEST_REASON = 200
 NOT_REPORTED = "it was not reported"
-# Probes whose rows give the direction of the path; round trips are recorded for the target in both
-# directions.
+# Probes with rows that have the direction of the path; round trips are recorded for the target
+# in both directions.
 _TRACING = frozenset({traceroute.NAME})
 
 

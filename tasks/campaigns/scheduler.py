@@ -24,7 +24,7 @@ from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 
 log = logging.getLogger(__name__)
 TICK_S = 1.0
-# A report of a large campaign takes its time; after this it is taken for lost.
+# The report of a large campaign is slow; after this it is taken for lost.
 _QUEUED_S = 60
 
 
@@ -54,7 +54,7 @@ class Outlets:
 
 
 def tick(clock: Clock | None = None, outlets: Outlets | None = None) -> None:
-    """Take every open campaign one step further; one that cannot go on stops no other."""
+    """Take every open campaign one step further; one that cannot continue stops no other."""
     clock = clock or SystemClock()
     outlets = outlets or Outlets(dispatch.WAYS, _queue)
     for campaign in services.open_campaigns():
@@ -74,7 +74,7 @@ def advance(campaign: Campaign, clock: Clock, outlets: Outlets) -> None:
     is_due = not campaign.starts_at or campaign.starts_at <= clock.now()
     if campaign.state == Campaign.State.WAITING and is_due:
         _reject_shared_target(campaign)
-    # Laying out takes its time, so the first slot is set afterwards.
+    # Laying out is slow, so the first slot is set afterwards.
     if services.create_units(campaign, clock.now()):
         services.mark_running(campaign, clock.now())
     now = clock.now()
@@ -170,7 +170,7 @@ def report(campaign_id: int) -> None:
 
 @app.task(name="tasks.campaigns.conclude")
 def conclude(campaign_id: int) -> None:
-    """The tables of a campaign whose units have all ended, and its end."""
+    """The tables of a campaign after its last unit, and its end."""
     store_report(Campaign.objects.get(pk=campaign_id), SystemClock())
 
 

@@ -253,7 +253,7 @@ class Tree:
             self._push(Node(inside, rest, node.dual, node.side, node.bound, node.frequency, branch))
 
     def _pivot_place(self, node: Node) -> int:
-        """Return the free region whose two boxes are expected to gain the most."""
+        """Return the free region with the largest expected gain of both its boxes."""
         if node.frequency is None:
             return 0
         share = node.frequency[node.rows]

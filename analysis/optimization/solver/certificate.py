@@ -82,7 +82,7 @@ class GroupBox:
 
 @dataclass(frozen=True, eq=False)
 class GroupProof:
-    """Boxes that cover every allowed set; none has a set whose largest group mean is below
+    """Boxes that cover every allowed set; none has a set with a largest group mean below
     ``floor``, in units of cost."""
 
     size: int

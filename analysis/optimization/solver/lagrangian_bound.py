@@ -158,7 +158,7 @@ class Ascent:
             self.problem.offer([*self.node.inside, *self.node.rows[top]])
 
     def _exclude(self, saved: Ints, top: Ints, bound: int, count: int) -> None:
-        """Exclude regions whose bound, exchanged for the worst chosen region, is above the
+        """Exclude regions with a bound, exchanged for the worst chosen region, above the
         cut-off."""
         if count % self.exclusion_interval or top.size < self.left:
             return

@@ -104,7 +104,7 @@ class LargeAscent(Ascent):
         return after
 
     def _priced(self, before: Ints, count: int) -> Ints:
-        """Return the places of the free regions whose savings a step computes."""
+        """Return the places of the free regions with savings computed in a step."""
         places = np.arange(self.node.rows.size)
         few = PRICED_PER_CHOICE * self.left + PRICED_MORE
         # Regions may have been excluded since; capacities may need any region.

@@ -1,4 +1,4 @@
-"""Greedy construction and interchange local search for good incumbents.
+"""Greedy construction and interchange local search for initial incumbents.
 
 The interchange evaluates all pairs in one pass (Whitaker 1983; Resende and Werneck 2007).
 """
@@ -12,7 +12,7 @@ from analysis.optimization.solver.search_kernels import as_ints, exchange_by_los
 
 # Exchanges end by themselves; this only stops cycles of equal costs.
 MAX_EXCHANGES = 500
-# Exchanges by the worst loss evaluate every pair anew and are expensive.
+# Exchanges by the worst loss evaluate every pair again and are expensive.
 MAX_LOSS_EXCHANGES = 40
 
 

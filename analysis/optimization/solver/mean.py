@@ -31,7 +31,7 @@ from analysis.optimization.solver.warm_start import seed_by_clients, seed_by_sam
 # From this many chosen regions on, and up to this many cells, Benders cuts pay off.
 CUTS_FROM_SIZE = 11
 CUTS_TO_CELLS = 4_000_000
-# Spare places of the list, for sets whose ratios the integer price does not distinguish.
+# Spare places of the list, for sets with ratios that the integer price does not distinguish.
 SPARE_PLACES = 16
 MAX_SPARE_PLACES = 4096
 # From this many client-rounds on, the problem of mean rounds is solved first.
@@ -93,7 +93,7 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
 
 
 def _seed(costs: Costs, problem: Problem, until: float) -> Node | None:
-    """Return a root node whose levels come from a smaller problem, where there are many points."""
+    """Return a root node with levels from a smaller problem, where there are many points."""
     if problem.points < MANY_POINTS:
         return None
     if costs.counted.shape[1] > 1:

@@ -21,7 +21,7 @@ class Recommendation:
     ``runners_up`` are proven next best; further ones are the best found. ``unanswered`` counts
     client-rounds that no chosen region answered though another did, ``missing`` empty cells of the
     samples; ``rounding`` is by how much whole numbers may move a mean. ``reason`` is why there is
-    no set. ``checked`` says that the verification found the proof to hold; a search never sets it.
+    no set. ``checked`` is true if the verification accepted the proof; a search never sets it.
     """
 
     k: int

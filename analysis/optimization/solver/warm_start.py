@@ -62,7 +62,7 @@ def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
     """Offer good sets by a sample of the clients; return a root node with near-optimal levels.
 
     The levels are improved for all clients, over the regions that matter in the sample only. Every
-    bound that they give is computed for all regions, by whoever uses them.
+    bound that they give is computed for all regions, by the callers.
     """
     places, counts = draw_by_weight(costs.weights, SAMPLE)
     field = field_of(np.ascontiguousarray(costs.matrix[:, places]), counts)

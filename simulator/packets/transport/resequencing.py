@@ -32,7 +32,7 @@ def hold_packet(state: Any, slot: Any, index: Any) -> Any:
     if flow.early == 0 and flow.held_first != NONE:
         flow.gap_mean += (state.now - flow.gap_since - flow.gap_mean) * _WEIGHT
         flow.releases = 1
-    # A cell that still arrives makes those behind it wait anew.
+    # A cell that still arrives makes those behind it wait again.
     flow.waits_since = state.now
     return False
 

@@ -28,7 +28,7 @@ def count_in_flight(flow: Any) -> Any:
 
 @compile_inlined
 def record_acknowledgement(state: Any, slot: Any, recovery: Any, packet: Any) -> Any:
-    """Record what an acknowledgement says; return how many packets it says anew were received."""
+    """Record an acknowledgement; return the number of newly acknowledged packets."""
     flow = flows_of(state)[slot]
     in_order = flow.sacked == 0 and flow.lost == 0 and packet.number < packet.cumulative
     if in_order and (flow.state == OPEN or recovery == SACK_RECOVERY):
