@@ -1,8 +1,8 @@
 """Wildcards of one level of a zone: what is answered for random names, and what that explains.
 
-A level is the parent of its candidates: the apex, or a name below it. Queries below a
-candidate show whether it exists (RFC 4592 section 2.2.1); where a server does not follow that rule, answers are
-compared. Method and error: docs/methods/crawl.md.
+A level is the parent of its candidates: the apex, or a name below it. Queries below a candidate
+show whether it exists (RFC 4592 section 2.2.1); where a server does not follow that rule, answers
+are compared. Method and error: docs/methods/crawl.md.
 """
 
 from collections import Counter
