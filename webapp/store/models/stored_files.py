@@ -6,7 +6,7 @@ from django.db import models
 class StoredFile(models.Model):
     """A file of the data folder and the object that holds its content.
 
-    Objects never change; a file that is written anew gets another object.
+    Objects never change; a file that is written again gets another object.
     """
 
     # Below the data folder, with "/".

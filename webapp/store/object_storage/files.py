@@ -1,7 +1,7 @@
 """Files that several machines share: the manifest in the database, copies on each machine's disk.
 
-A file of the data folder is published when it is written and fetched where it is read. Its row says
-which object holds it, with size and SHA-256. The copy on a disk is one that the row describes where
+A file of the data folder is published when it is written and fetched where it is read. Its row names
+its object, with size and SHA-256. The copy on a disk is one that the row describes where
 size and time of modification agree; any copy may be removed at any time. Without
 ``NEPHOSCOPE_LAKE_URL`` all of this does nothing.
 """
@@ -126,7 +126,7 @@ def sizes() -> tuple[int, int]:
 
 
 def find_faults(with_contents: bool) -> Iterator[tuple[str, str]]:
-    """Yield (path, fault) of rows whose object is gone, of another size, or damaged.
+    """Yield (path, fault) of rows with an object that is gone, of another size, or damaged.
 
     Objects are read as a whole for their SHA-256 where ``with_contents`` is set.
     """

@@ -270,7 +270,7 @@ def claim(shard_id: int) -> Shard | None:
     free = models.Q(state=Shard.State.WAITING) | models.Q(
         state=Shard.State.RUNNING, leased_until__lt=now
     )
-    # No joined table: PostgreSQL compares a row that another worker has just taken once more, but
+    # No joined table: PostgreSQL compares a row that another worker has just taken again, but
     # not with conditions inside a subquery for the row itself.
     ended = Survey.objects.filter(state__in=FINAL_STATES)
     taken = (
