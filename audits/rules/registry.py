@@ -2,7 +2,7 @@
 
 from audits.findings import Severity
 from audits.rules import change, concentration, exposure, geography, performance, records
-from audits.rules.base import Parameters, Rule
+from audits.rules.base import Rule
 
 _GROUPS = (geography, concentration, exposure, records, performance, change)
 
@@ -20,8 +20,3 @@ THIN_DATA = Rule(
 RULES: dict[str, Rule] = {
     rule.id: rule for rule in (*(r for group in _GROUPS for r in group.RULES), THIN_DATA)
 }
-
-
-def rule_parameters(rule_id: str) -> type[Parameters]:
-    """The model of a rule's parameters."""
-    return RULES[rule_id].parameters

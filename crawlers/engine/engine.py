@@ -153,10 +153,6 @@ class Engine:
         """One unpredictable id, two bytes."""
         return self.allocate_ids(1, ())[0]
 
-    def random_id(self) -> int:
-        """The same as a number."""
-        return int.from_bytes(self.allocate_id(), "big")
-
     def pool(self) -> ThreadPoolExecutor:
         """Threads for TCP, made when first needed."""
         if self._pool is None:

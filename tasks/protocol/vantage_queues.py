@@ -104,11 +104,6 @@ def queued(vantage: str) -> int:
     return int(asked(client().llen, key(vantage, "tasks")))
 
 
-def delete_tasks(vantage: str) -> None:
-    """Take back what waits for a vantage point; raises ``Unavailable``."""
-    asked(client().delete, key(vantage, "tasks"))
-
-
 def receive_messages(vantages: Sequence[str]) -> Iterator[Received]:
     """Yield results messages of vantage points until each is acknowledged; raises ``Unavailable``.
 

@@ -3,7 +3,6 @@
 Call times are chosen figures or those that a pool measured.
 """
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -21,7 +20,7 @@ from screening.payoff.surfaces import (
     find_left_over,
     find_percentiles,
 )
-from screening.statistics.histograms import Pairs, merge, spread_ms
+from screening.statistics.histograms import spread_ms
 
 # The sequential model first: sequential calls to one node.
 SHAPES = (1, *FAN_OUTS)
@@ -57,11 +56,6 @@ class Measured:
 
     good: tuple[tuple[int, int], ...]
     bad: tuple[tuple[int, int], ...]
-
-
-def merge_calls(histograms: Sequence[Pairs]) -> tuple[tuple[int, int], ...]:
-    """One histogram of several nodes."""
-    return tuple(merge(histograms))
 
 
 def answer(question: Question, measured: Measured | None = None) -> dict[str, Any]:

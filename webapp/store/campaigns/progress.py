@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 from django.utils import timezone
 
 from analysis.campaigns.tables.table_spec import MeasuredTable
@@ -187,12 +187,6 @@ def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> Meas
         headline,
         [] if measured + missed <= planned else [f"{table_id}: more slots ended than were planned"],
     )
-
-
-def open_units(campaign: Campaign, limit: int = 50) -> list[CampaignUnit]:
-    """Return units that are sent, missed or failed, newest first."""
-    rows = campaign.units.filter(Q(state=State.SENT) | Q(state__in=(State.MISSED, State.FAILED)))
-    return list(rows.order_by(F("finished_at").desc(nulls_first=True), "-starts_s")[:limit])
 
 
 def parts_named(campaign: Campaign) -> set[str]:

@@ -187,11 +187,6 @@ def is_complete(campaign: Campaign) -> bool:
     return not campaign.units.filter(state__in=(State.WAITING, State.SENT)).exists()
 
 
-def is_idle(campaign: Campaign) -> bool:
-    """Whether no unit is sent."""
-    return not campaign.units.filter(state=State.SENT).exists()
-
-
 def unmerged_units(campaign: Campaign) -> list[CampaignUnit]:
     """Return ended units with rows still in their own part."""
     rows = campaign.units.filter(Q(state=State.DONE), part=F("key"))

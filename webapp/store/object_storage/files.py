@@ -1,7 +1,7 @@
 """Files that several machines share: the manifest in the database, copies on each machine's disk.
 
-A file of the data folder is published when it is written and fetched where it is read. Its row names
-its object, with size and SHA-256. The copy on a disk is one that the row describes where
+A file of the data folder is published when it is written and fetched where it is read. Its row
+names its object, with size and SHA-256. The copy on a disk is one that the row describes where
 size and time of modification agree; any copy may be removed at any time. Without
 ``NEPHOSCOPE_LAKE_URL`` all of this does nothing.
 """

@@ -180,13 +180,6 @@ def list_reports(pool: PoolRow, instance: int | None = None, limit: int = 200) -
     return [report_row(one) for one in chosen.order_by(order, "-id")[:limit]]
 
 
-def find_report(pool: PoolRow, report_id: str) -> ReportRow | None:
-    """One report by the id that its agent drew."""
-    found = PoolReport.objects.filter(pool=pool.id, report_id=report_id).select_related("instance")
-    row = found.first()
-    return report_row(row) if row else None
-
-
 def list_logs(pool: PoolRow) -> list[LogRow]:
     """Logs of other tools that were put beside a pool, newest first."""
     return [

@@ -203,11 +203,6 @@ def _set(point: VantagePoint, **values: Any) -> None:
         setattr(point, key, value)
 
 
-def accepts_work(name: str) -> bool:
-    """Whether it accepts new work."""
-    return VantagePoint.objects.filter(name=name, state=State.JOINED).exists()
-
-
 def is_leaving(name: str) -> bool:
     """Whether it is draining or revoked."""
     leaving = (State.DRAINING, State.REVOKED)

@@ -215,15 +215,4 @@ class AgentReport(Schema):
     host: Host
 
 
-class ReportReceipt(Schema):
-    """The receipt of a report; ``repeated`` is true when it had arrived before."""
-
-    report_id: str
-    pool: str
-    instance: str
-    verdict: str
-    reasons: list[str]
-    repeated: bool
-
-
 SectionName = Literal["causes", "calibration", "persistence", "nights", "heatmap"]
