@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import Leased, OwnedByOrganisation
+from webapp.store.models.bases import Leased, OwnedByOrganisation, idempotency_constraints
 from webapp.store.models.campaigns import Campaign
 from webapp.store.models.surveys import Survey
 
@@ -168,19 +168,7 @@ class Audit(OwnedByOrganisation, Leased):
             models.Index(fields=["state", "leased_until"], name="audit_state"),
             models.Index(fields=["maker", "list_sha256", "policy_name"], name="audit_series"),
         ]
-        constraints = [
-            # Keys are unique per creator, so that a key never reveals another user's audit.
-            models.UniqueConstraint(
-                fields=["maker", "idempotency_key"],
-                condition=models.Q(maker__isnull=False),
-                name="audit_key_of_maker",
-            ),
-            models.UniqueConstraint(
-                fields=["idempotency_key"],
-                condition=models.Q(maker__isnull=True),
-                name="audit_key_of_nobody",
-            ),
-        ]
+        constraints = idempotency_constraints("maker", "audit")
 
     def __str__(self) -> str:
         return self.slug

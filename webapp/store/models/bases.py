@@ -5,6 +5,25 @@ from typing import ClassVar
 from django.db import models
 
 
+def idempotency_constraints(field: str, name: str) -> list[models.UniqueConstraint]:
+    """Make ``idempotency_key`` unique per user in ``field``, and among rows without one.
+
+    Keys are unique per user, so that a key never reveals another user's row.
+    """
+    return [
+        models.UniqueConstraint(
+            fields=[field, "idempotency_key"],
+            condition=models.Q(**{f"{field}__isnull": False}),
+            name=f"{name}_key_of_{field}",
+        ),
+        models.UniqueConstraint(
+            fields=["idempotency_key"],
+            condition=models.Q(**{f"{field}__isnull": True}),
+            name=f"{name}_key_of_nobody",
+        ),
+    ]
+
+
 class HashedToken(models.Model):
     """A secret token, stored as a hash, until it expires or is revoked."""
 

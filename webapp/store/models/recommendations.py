@@ -3,7 +3,12 @@
 from django.conf import settings
 from django.db import models
 
-from webapp.store.models.bases import Leased, OwnedByOrganisation, SharedByLink
+from webapp.store.models.bases import (
+    Leased,
+    OwnedByOrganisation,
+    SharedByLink,
+    idempotency_constraints,
+)
 
 
 class Recommendation(OwnedByOrganisation, SharedByLink, Leased):
@@ -50,19 +55,7 @@ class Recommendation(OwnedByOrganisation, SharedByLink, Leased):
 
     class Meta:
         ordering = ["-created_at", "-id"]
-        constraints = [
-            # Keys are unique per owner, so that a key never reveals another user's answer.
-            models.UniqueConstraint(
-                fields=["owner", "idempotency_key"],
-                condition=models.Q(owner__isnull=False),
-                name="recommendation_key_of_owner",
-            ),
-            models.UniqueConstraint(
-                fields=["idempotency_key"],
-                condition=models.Q(owner__isnull=True),
-                name="recommendation_key_of_nobody",
-            ),
-        ]
+        constraints = idempotency_constraints("owner", "recommendation")
 
     def __str__(self) -> str:
         return self.token

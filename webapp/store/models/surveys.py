@@ -4,7 +4,12 @@ from django.conf import settings
 from django.db import models
 
 from core.statuses import FINAL_STATES, SurveyState
-from webapp.store.models.bases import FinishedTable, OwnedByOrganisation, WorkUnit
+from webapp.store.models.bases import (
+    FinishedTable,
+    OwnedByOrganisation,
+    WorkUnit,
+    idempotency_constraints,
+)
 
 
 class RangeTable(models.Model):
@@ -81,19 +86,7 @@ class Survey(OwnedByOrganisation):
 
     class Meta:
         ordering = ["-created_at", "-id"]
-        constraints = [
-            # Keys are unique per creator, so that a key never reveals another user's survey.
-            models.UniqueConstraint(
-                fields=["maker", "idempotency_key"],
-                condition=models.Q(maker__isnull=False),
-                name="survey_key_of_maker",
-            ),
-            models.UniqueConstraint(
-                fields=["idempotency_key"],
-                condition=models.Q(maker__isnull=True),
-                name="survey_key_of_nobody",
-            ),
-        ]
+        constraints = idempotency_constraints("maker", "survey")
 
     def __str__(self) -> str:
         return self.slug
