@@ -138,8 +138,8 @@ def read(
 ) -> Known:
     """Read all files of a question; raises BadInput naming the file, and the line or column.
 
-    Samples may be Parquet where ``parquet`` is true: for the command, which reads files of its user
-    own. What a compressed page grows to is not bounded, so that uploads are CSV.
+    Samples may be Parquet where ``parquet`` is true: for the command, which reads its
+    user's own files. The decompressed size of pages is not bounded, so that uploads are CSV.
     """
     strange = sorted(set(files) - set(FILES))
     if strange:

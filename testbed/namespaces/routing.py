@@ -42,7 +42,7 @@ def _costs(plan: Topology, end: str, lost: frozenset[int]) -> dict[str, int]:
 
 
 def _forwards(plan: Topology, node: str, near: str, end: str) -> bool:
-    """Whether a node uses its neighbour's packets to an end: hosts never do, and routers of the
+    """Whether a node forwards its neighbour's packets to an end: hosts never do, and routers of the
     edge only from and to their own hosts."""
     own = plan.by_name[node]
     if node == end or own.kind != "router":

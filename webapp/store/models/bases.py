@@ -5,7 +5,7 @@ from typing import ClassVar
 from django.db import models
 
 
-def idempotency_constraints(field: str, name: str) -> list[models.UniqueConstraint]:
+def idempotency_constraints(field: str, name: str) -> list[models.BaseConstraint]:
     """Make ``idempotency_key`` unique per user in ``field``, and among rows without one.
 
     Keys are unique per user, so that a key never reveals another user's row.
