@@ -1,4 +1,4 @@
-"""A run whose denials are counted by the compiled loop: for guesses, of which few exist."""
+"""A run with denials counted by the compiled loop: for guesses, of which few exist."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

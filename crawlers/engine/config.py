@@ -58,8 +58,8 @@ class Result(NamedTuple):
 class Block(NamedTuple):
     """Names, one per line, in lower case, and the number of the first question.
 
-    ``tags`` is a buffer of 64-bit integers, one for each name, where one type is asked and tags are
-    no consecutive numbers.
+    ``tags`` is a buffer of 64-bit integers, one for each name, if one type is queried and tags are
+    not consecutive.
     """
 
     first_tag: int

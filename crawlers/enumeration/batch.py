@@ -32,8 +32,8 @@ _REPORT_EVERY = 200
 class CrawlConfig:
     """Options of the queries for each domain; ``opt_out`` domains are not queried.
 
-    ``sources`` are asked beside zone transfers (``axfr``) and the word list. ``compiled`` permits
-    the compiled loop for questions of which most are denied.
+    ``sources`` are used in addition to zone transfers (``axfr``) and the word list. ``compiled``
+    permits the compiled loop for questions of which most are denied.
     """
 
     wordlist: tuple[str, ...]

@@ -25,7 +25,7 @@ Denials = tuple[int, int, int]
 
 
 def find_step(config: EngineConfig, n_questions: int) -> Step | None:
-    """The compiled loop, where it does what is asked and is worth its start."""
+    """The compiled loop, where it supports the queries and is worth its start."""
     if n_questions < _FEW or not is_supported(config):
         return None
     return _load(n_questions >= _MANY)

@@ -1,4 +1,4 @@
-"""Names of many zones to be asked: columns of names, and blocks of them for the compiled loop."""
+"""Names of many zones to be queried: columns of names, and blocks of them for the compiled loop."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ Objects = npt.NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Names of one domain to be asked: ``names`` in full, then ``labels`` before the domain.
+    """Names of one domain to be queried: ``names`` in full, then ``labels`` before the domain.
 
     Many columns share one sequence of labels.
     """
@@ -119,7 +119,7 @@ class NameBlocks:
         self._next_single = own.stop
 
     def add_single(self, number: int, name: str) -> int:
-        """Return a tag for a name that is asked apart from the blocks."""
+        """Return a tag for a name that is queried outside the blocks."""
         tag = self._next_single
         self._singles[tag] = (number, name)
         self._next_single += 1
@@ -130,7 +130,7 @@ class NameBlocks:
         return tag if tag < self.n_counted else self.pop(tag)[0]
 
     def zone_of(self, tag: int) -> str:
-        """Return the domain that a question belongs to whose tag was not popped yet."""
+        """Return the domain of a question with a tag that was not popped yet."""
         return self._zones[tag if tag < self.n_counted else self._singles[tag][0]]
 
     def pop(self, tag: int) -> tuple[int, str]:

@@ -44,7 +44,7 @@ def observe_world(
     words = load_wordlist(options.wordlist) or default_wordlist()
     noon = datetime.combine(world.as_of, time(12), UTC).timestamp()
     observer = Observer(world, words, noon)
-    # Before the shards: a sweep closes a survey whose shards are all there.
+    # Before the shards: a sweep closes a survey with all its shards.
     _write_external(survey, world, options)
     for first in range(0, len(world.zones), SHARD_DOMAINS):
         batch = world.zones[first : first + SHARD_DOMAINS]

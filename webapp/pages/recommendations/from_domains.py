@@ -104,7 +104,7 @@ def domains(request: HttpRequest) -> HttpResponse:
 
 
 def _sample(request: HttpRequest) -> dict[str, str]:
-    """What the fields hold where sample data are asked for."""
+    """What the fields hold where sample data are requested."""
     if request.method != "GET" or not request.GET.get("sample"):
         return {}
     return {"domains": "\n".join(best_ranked(request.user)), "audience": AUDIENCE}

@@ -34,7 +34,7 @@ def compare_tables(
 def build_lens(
     request: HttpRequest, lead: ReportRow, earlier: list[SurveyRow], *, is_published: bool
 ) -> Lens | None:
-    """Return the choices of a page, and what its first table says of then and now.
+    """Return the choices of a page, and the figures of its first table then and now.
 
     ``None`` where there is nothing to choose from and nothing to compare with.
     """

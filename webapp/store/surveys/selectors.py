@@ -67,7 +67,7 @@ class SurveyRow:
 class Reference:
     """What the figures of a table are set beside: published ones, or those of another survey."""
 
-    # Heads a column, says when, names the source; ``headline`` is empty for published figures.
+    # Heading of a column, time and source; ``headline`` is empty for published figures.
     label: str
     when: str
     source: str
@@ -105,7 +105,7 @@ def own_method(report: ReportRow | None) -> str:
     return report.method.removesuffix(COMMON_NOTE).strip() if report else ""
 
 
-# A check measures one domain; a survey of several says something about the web.
+# A check measures one domain; a survey of several is a study.
 _CHECK = Q(n_domains=1)
 
 

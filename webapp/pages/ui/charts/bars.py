@@ -27,7 +27,7 @@ def label(text: str, provider: str | None = None, unknown: bool = False) -> dict
 
 
 def _region_label(code: str, provider: str | None) -> dict[str, Any]:
-    """The code of a region, and its place for charts that have the room."""
+    """The code of a region, and its place for charts that have the space."""
     return {**label(code, provider), "place": place_name(code, provider or "")}
 
 

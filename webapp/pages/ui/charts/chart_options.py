@@ -32,7 +32,7 @@ def chart_of(report: ReportRow) -> Chart | None:
         "height": _height(chart),
         # When the figures were valid that these are compared with.
         "then": report.reference.when if report.reference else "",
-        # What stands for a published figure: a mark beside a bar, or a thin curve.
+        # What represents a published figure: a mark beside a bar, or a thin curve.
         "compared": ("curve" if chart["kind"] == "steps" else "mark")
         if _is_compared(chart)
         else "",
