@@ -111,7 +111,7 @@ class PrefixTable:
         return table_file.write_map(path, _KIND, self.addresses, arrays, document)
 
     def place(self, address: str) -> Placement:
-        """Where one address stands; text that is not an address is placed nowhere."""
+        """Return the place of one address; text that is not an address has none."""
         return self._placement(address, self.addresses.find(address))
 
     def place_many(self, addresses: Sequence[str]) -> list[Placement]:

@@ -1,6 +1,6 @@
-"""Provider, region, zone and instance type of the machine, from its own files; nothing is asked.
+"""Provider, region, zone and instance type of the machine, from its own files, without queries.
 
-cloud-init writes what the provider's metadata service answered at boot to a file that everybody may
+cloud-init writes what the provider's metadata service answered at boot to a file that everyone may
 read. On Amazon's newer machines the firmware names the instance type.
 """
 
@@ -24,7 +24,7 @@ MAX_DEPTH = 5
 
 
 def find_placement(given: dict[str, str]) -> dict[str, str]:
-    """Return the known fields; those that were given replace what the machine says."""
+    """Return the known fields; given ones replace those of the machine."""
     found = {**read_cloud_init(read_text(CLOUD_INIT)), **{k: v for k, v in given.items() if v}}
     board = read_text(DMI + "product_name").strip()
     if "Amazon" in read_text(DMI + "sys_vendor") and re.match(r"[a-z0-9-]+\.[a-z0-9-]+$", board):

@@ -103,7 +103,7 @@ def simulate_pattern(
     )
     for moment in range(n_moments):
         flows, n_bulk = _flows(c, pattern, seconds, 1000 * seed + moment)
-        # The run goes on for a while, so that short flows end.
+        # The run continues for a while, so that short flows end.
         run = PacketRun(
             seed=seed,
             duration_s=seconds + 0.05,

@@ -1,4 +1,4 @@
-"""CPU time of a receiver whose driver merges packets into segments (generic receive offload).
+"""CPU time of a receiver with a driver that merges packets into segments (generic receive offload).
 
 Packets of flowcells arrive over paths of different delay. A poll merges what has arrived and pushes
 segments to the stack: *official* keeps one segment per flow, which a packet that does not follow it

@@ -30,7 +30,7 @@ while True:
 def measure_disk(cpus: tuple[int, ...], pairs: int, rounds: int, seed: int) -> dict[str, float]:
     """Means of small reads and writes in ms, and of whole files in MB/s, beside so many pairs.
 
-    Raises ``OSError`` where the folder of temporary files has no direct I/O or no room.
+    Raises ``OSError`` where the folder of temporary files has no direct I/O or no space.
     """
     chance = random.Random(seed)
     with (

@@ -157,7 +157,7 @@ def measure_game(setup: str, kbps: int, pings: int, gap_s: float) -> dict[str, f
                         data, address = game.recvfrom(2048)
                         _send(game, data, address)
 
-        # The state of the game goes to a socket of its own, which nobody has to read.
+        # The state of the game goes to a socket of its own, which is not read.
         stack.enter_context(_bind(client, (CLIENT, GAME_PORT + 1), socket.SOCK_DGRAM))
         stack.enter_context(_threads(serve))
         if setup != "idle":
@@ -172,7 +172,7 @@ def measure_game(setup: str, kbps: int, pings: int, gap_s: float) -> dict[str, f
 
 
 def _send(sender: socket.socket, data: bytes, address: tuple[str, int]) -> None:
-    """Send or lose, by a socket that does not block: what has no room in the queue is lost."""
+    """Send or lose, by a socket that does not block: what does not fit into the queue is lost."""
     with contextlib.suppress(BlockingIOError):
         sender.sendto(data, address)
 

@@ -196,7 +196,7 @@ def send_window(state: Any, slot: Any) -> None:
 def _may_add(state: Any, slot: Any, transport: Any) -> Any:
     """Return whether the queue of the host is below the limit of the transport.
 
-    If it is not, the flow goes on when half of the limit is left.
+    If it is not, the flow continues when half of the limit is left.
     """
     if transport.small_queue == 0:
         return True

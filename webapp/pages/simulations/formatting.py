@@ -16,7 +16,7 @@ def number(value: float | None) -> str:
     return f"{value:,.{digits}f}"
 
 
-# Ends of names of parameters that say the unit, which pages write beside.
+# Ends of names of parameters with the unit, which pages write beside.
 _UNITS = ("_ms", "_us", "_gbps", "_mbps", "_kbps", "_percent", "_bytes", "_kb", "_mb")
 _CAPITALS = {
     "cpu": "CPU",
