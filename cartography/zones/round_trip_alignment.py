@@ -29,7 +29,7 @@ _FASTEST_MS = 1e-3
 def align_by_round_trips(
     trips: Sequence[RoundTrip], known: Labels, region: str
 ) -> tuple[Alignment, ...]:
-    """Alignments of the accounts whose probes have no zone in ``known``, the largest first.
+    """Alignments of the accounts with probes without a zone in ``known``, the largest first.
 
     Without any known zone, the labels of the account with the most round trips are the zones.
     """

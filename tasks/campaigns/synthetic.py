@@ -1,4 +1,4 @@
-"""Units of campaigns whose vantage points are synthetic: a model makes the results, labelled so.
+"""Units of campaigns with synthetic vantage points: a model makes the results, labelled so.
 
 Nothing is sent over a network. Orders, results messages and parts are those of all campaigns, so
 that a new installation can be tried without a vantage point.

@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 def add_file(survey: Survey, kind: str, name: str, data: bytes) -> ZoneSource:
-    """Check and store a file of observations, and infer anew; raises ``BadInput``."""
+    """Check and store a file of observations, and infer again; raises ``BadInput``."""
     row = services.add_file(survey, kind, name or f"{kind}.csv", data, count_rows(kind, data))
     request(survey)
     return row

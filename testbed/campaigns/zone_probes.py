@@ -1,4 +1,4 @@
-"""Vantage points inside an emulated cloud: accounts whose labels of zones differ, and instances.
+"""Vantage points inside an emulated cloud: accounts with different labels of zones, and instances.
 
 Internal addresses follow zones as in EC2-Classic: each zone has /16 prefixes of its own.
 """

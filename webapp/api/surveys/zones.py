@@ -88,7 +88,7 @@ def _own_survey(request: HttpRequest, slug: str) -> Survey:
     openapi_extra=ACCOUNT,
 )
 def add_observations(request: HttpRequest, slug: str, given: ZoneObservationsIn) -> Any:
-    """Add observations, in place of earlier ones of this kind and name; zones are inferred anew."""
+    """Add observations, in place of earlier ones of this kind and name; zones are inferred again."""
     survey = _own_survey(request, slug)
     celery_tasks.add_file(survey, given.kind, given.name, given.text.encode())
     return Status(202, zones_json(survey, is_own=True))
@@ -120,7 +120,7 @@ class SourceQuery(Schema):
     openapi_extra=ACCOUNT,
 )
 def remove_observations(request: HttpRequest, slug: str, query: Query[SourceQuery]) -> Any:
-    """Remove a source; zones are inferred anew from the others."""
+    """Remove a source; zones are inferred again from the others."""
     survey = _own_survey(request, slug)
     if not services.remove_source(survey, query.source):
         raise Http404(f"there is no source {query.source}")

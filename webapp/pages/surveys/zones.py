@@ -48,7 +48,7 @@ KINDS = (
 @never_cache
 @require_http_methods(["GET", "POST"])
 def zones(request: HttpRequest, slug: str) -> HttpResponse:
-    """Coverage, sources and accounts; whoever manages the survey adds, measures and removes."""
+    """Coverage, sources and accounts; managers of the survey add, measure and remove."""
     shown = survey_or_404(request, slug)
     survey = Survey.objects.get(slug=slug)
     is_own = may_manage(survey, request.user) or bool(getattr(request.user, "is_staff", False))

@@ -81,7 +81,7 @@ def remove_survey(survey: Survey) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         files.unregister(folder)
     zone_services.remove_files(slug)
-    with suppress(OSError):  # something else stands there still
+    with suppress(OSError):  # something else is still there
         (Path(settings.LAKE_DIR) / slug).rmdir()
     for path in (list_path(slug), batches.names_path(slug)):
         path.unlink(missing_ok=True)

@@ -130,7 +130,7 @@ def claim(pk: int) -> ZoneInference | None:
 
 
 def renew(row: ZoneInference) -> bool:
-    """Extend the lease; false when it was asked for anew or another worker has it."""
+    """Extend the lease; false when it was requested again or another worker has it."""
     return _own(row, leased_until=timezone.now() + LEASE)
 
 
