@@ -88,7 +88,7 @@ def _own_survey(request: HttpRequest, slug: str) -> Survey:
     openapi_extra=ACCOUNT,
 )
 def add_observations(request: HttpRequest, slug: str, given: ZoneObservationsIn) -> Any:
-    """Add observations, in place of earlier ones of this kind and name; zones are inferred again."""
+    """Add observations, replacing earlier ones of this kind and name; zones are inferred again."""
     survey = _own_survey(request, slug)
     celery_tasks.add_file(survey, given.kind, given.name, given.text.encode())
     return Status(202, zones_json(survey, is_own=True))
