@@ -206,7 +206,7 @@ EXPERIMENT = Experiment(
     run=run,
     meaning=(
         "Where hashing puts two elephants on one path, short flows behind them wait for a full "
-        "buffer, at each hop anew. Equal shares of all paths keep every buffer short."
+        "buffer at each hop. Equal shares of all paths keep every buffer short."
     ),
     leaves_out=(
         "MPTCP; jitter of hosts, which sets the tails of one switch; ECMP’s median is below the "

@@ -140,7 +140,7 @@ def headline(v: Mapping[str, float]) -> str:
     """The finding of a run."""
     return (
         f"Short work first in scheduler, host and switch changes small responses by "
-        f"{v['change_of_mean']:.0f}\u00a0% in the mean, {v['change_of_p99']:.0f}\u00a0% at p99 and "
+        f"{v['change_of_mean']:.0f}\u00a0% of the mean, {v['change_of_p99']:.0f}\u00a0% at p99 and "
         f"{v['change_of_p99_9']:.0f}\u00a0% at p99.9"
     )
 

@@ -22,7 +22,7 @@ _CAPITALS = {
     "cpu": "CPU",
     "cubic": "CUBIC",
     "dctcp": "DCTCP",
-    "rtt": "round trip",
+    "rtt": "round-trip time",
     "ecmp": "ECMP",
     "mptcp": "MPTCP",
     "nic": "NIC",
