@@ -48,7 +48,7 @@ def align_by_round_trips(
             basis = "reference"
         else:
             mapped, margins = _map(account, labels, vectors, zones, limit)
-            basis = "round trips"
+            basis = "round-trip times"
         zones |= {(account, b): zone for b, zone in mapped.items()}
         left = tuple(b for b in labels if b not in mapped)
         found.append(

@@ -55,7 +55,7 @@ def run(pk: int) -> None:
     try:
         _run(row)
     except Stopped:
-        log.info("zones of %s are asked for anew, or have another worker", row.survey.slug)
+        log.info("zones of %s were requested again, or have another worker", row.survey.slug)
     except NephoscopeError as error:
         services.fail(row, str(error))
 

@@ -95,7 +95,7 @@ def infer(survey: Survey) -> Inferred:
     wanted = addresses_of(survey)
     found = gather(survey, wanted)
     if not found.observations.samples and not found.observations.round_trips:
-        raise BadInput("no source has own instances or round trips of this survey's addresses")
+        raise BadInput("no source has own instances or round-trip times of this survey's addresses")
     result = document(infer_zones(found.observations))
     own = {(address, region) for address, _, region in wanted}
     rows = [

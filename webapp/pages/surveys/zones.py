@@ -26,7 +26,7 @@ _REGIONS = (
     Column("targets", "Addresses", numeric=True),
     Column("coverage", "With a zone", numeric=True),
     Column("proximity", "By address", numeric=True, is_spare=True),
-    Column("latency", "By round trip", numeric=True, is_spare=True),
+    Column("latency", "By round-trip time", numeric=True, is_spare=True),
     Column("error", "Expected error", numeric=True, is_spare=True),
     Column("unknown", "Most common reason without", is_spare=True),
 )

@@ -107,7 +107,7 @@ class ZonePrefixes(Schema):
 
 
 class ZoneThreshold(Schema):
-    """Below which round trip the zone of a probe is likelier than another zone."""
+    """Round-trip time in ms below which the zone of a probe is likelier than another zone."""
 
     probe: str
     other: str
@@ -130,7 +130,7 @@ class ZoneAccount(Schema):
 
     region: str
     account: str
-    basis: Literal["reference", "addresses", "zone ids", "round trips"]
+    basis: Literal["reference", "addresses", "zone ids", "round-trip times"]
     samples: int
     zones: dict[str, str]
     margins: dict[str, float]
