@@ -8,7 +8,7 @@ from tests.browser.conftest import Gallery
 from tests.browser.visitor import expect_count
 
 READS = {
-    "/": ("See where any site runs", "521,681", "Pull the plug"),
+    "/": ("See where any site runs", "521,681", "Simulate this outage"),
     "/?fail=aws.us-east-1": ("Without N. Virginia", "N. Virginia is down", "Restore"),
     "/ask/?q=DE 40, US 35": ("Clients in 2 countries", "Find the best regions"),
     "/s/{atlas}/map/": ("Where the web is hosted", "521,681", "The map needs JavaScript"),

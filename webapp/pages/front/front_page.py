@@ -10,6 +10,7 @@ from django.views.decorators.http import require_GET
 from tasks.campaigns import best_sets
 from webapp.pages.front import region_map
 from webapp.pages.surveys import outages
+from webapp.pages.surveys.domains import best_ranked
 from webapp.pages.ui import formatting
 from webapp.pages.ui.page_cache import cached_page
 from webapp.store.campaigns import selectors as campaigns
@@ -60,6 +61,7 @@ def _show(request: HttpRequest, slug: str) -> HttpResponse:
         "legend": sorted({r["provider"] for r in regions}, key=formatting.provider_name),
         "largest": _largest(regions),
         "sets": _compare_sets(request.user),
+        "example": next(iter(best_ranked(request.user)), ""),
         "failed": _failure(slug, by_key[key]) if key else None,
     }
     return render(request, "front/index.html", context)
