@@ -233,7 +233,7 @@ def test_a_table_of_clients_becomes_an_audience_and_its_recommendation(client):
     ("given", "words"),
     [
         ({}, "give samples, or an audience"),
-        ({"audience": {"XX": 1}}, "no country"),
+        ({"audience": {"XX": 1}}, "not a known country"),
         ({"audience": {"DE": -1}}, "the weight of DE"),
         ({"audience": {"DE": 0}}, "above 0"),
         ({"audience": "DE 4\nFR many"}, "line 2"),

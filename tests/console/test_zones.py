@@ -59,4 +59,4 @@ def test_bad_input_is_one_line_with_its_place(world):
 
     done = infer(folder, *options, "--targets", folder / "bad.csv")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "line 2: '10.1.2' is no internal" in done.stderr
+    assert "line 2: '10.1.2' is not an internal" in done.stderr

@@ -102,7 +102,7 @@ def test_what_providers_publish_is_believed(provider, data):
             google(("192.0.2.0/24", "us-west1"), ("192.0.2.8/29", "us-east1")),
             "192.0.2.0/24 (us-west1) and 192.0.2.8/29 (us-east1) overlap",
         ),
-        ("azure", azure("Publik", Sql=["192.0.2.0/24"]), "'publik' is no cloud"),
+        ("azure", azure("Publik", Sql=["192.0.2.0/24"]), "'publik' is not a known cloud"),
         ("azure", azure(Sql=["192.0.2.0/24", "192.0.2.8/29"]), "overlap"),
         (
             "azure",

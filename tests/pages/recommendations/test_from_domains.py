@@ -111,7 +111,7 @@ def test_a_deployment_stands_beside_the_best():
     [
         ("DE 0", "above 0"),
         ("DE -1", "is not a client"),
-        ("ZZ 1", "no country"),
+        ("ZZ 1", "not a known country"),
         ("DE 1\nDE 1", "twice"),
     ],
 )
