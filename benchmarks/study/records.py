@@ -144,6 +144,8 @@ def _zones(clouds: Clouds, facts: Facts) -> pa.Table:
         "method": ["invented"] * n,
         "confidence": [1.0] * n,
         "reason": [""] * n,
+        "evidence": [""] * n,
+        "observed_at": [None] * n,
     }
     return pa.table(columns, schema=SCHEMAS["zones"])
 

@@ -175,9 +175,15 @@ def conclude(campaign_id: int) -> None:
 
 
 def store_report(campaign: Campaign, clock: Clock) -> None:
-    """Report a campaign, and close it when all its units have ended; raises ``Unavailable``."""
+    """Report a campaign, and close it when all its units have ended; raise ``Unavailable``.
+
+    Tables of a running campaign that cannot be stored are made again with the next report.
+    """
     is_running = campaign.state == Campaign.State.RUNNING
     if is_running and units.is_complete(campaign):
         conclusion.conclude(campaign, clock.now())
     elif conclusion.claim_report(campaign, clock.now()):
-        conclusion.report(campaign)
+        try:
+            conclusion.report(campaign)
+        except Unavailable as error:
+            log.warning("%s: tables not stored: %s", campaign.slug, error)

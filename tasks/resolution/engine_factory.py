@@ -15,12 +15,12 @@ from crawlers.engine.engine import Engine, EngineConfig, OutageLimit, Question
 from crawlers.engine.nameservers import Server, parse_server, system_name_servers
 from crawlers.engine.outages import PROBE
 from crawlers.engine.rate_limit import Pace
-from crawlers.enumeration.enumeration import CrawlConfig
 from crawlers.files.domain_list import normalise_domain
 from crawlers.sources.wordlist import default_wordlist, read_wordlist
 from tasks.resolution.name_sources import open_sources
 
 if TYPE_CHECKING:
+    from crawlers.enumeration.enumeration import CrawlConfig
     from crawlers.iterative.resolver import IterativeResolver
 
 WORLD_NAME = "world.testbed.invalid"
@@ -141,8 +141,11 @@ def allowed_networks(
         raise BadInput(f"{error}; write it like 10.0.0.0/8", field="allow-network") from error
 
 
-def crawl_config(options: Resolving, domains: Iterable[str] = ()) -> CrawlConfig:
-    """What enumeration needs from the options; ``domains`` are those of imported lists."""
+def crawl_config(options: Resolving, domains: Iterable[str] = ()) -> "CrawlConfig":
+    """Return the options of enumeration; ``domains`` are those of imported lists."""
+    # A vantage point enumerates nothing, and does without numpy and its 11 MB.
+    from crawlers.enumeration.enumeration import CrawlConfig  # noqa: PLC0415
+
     networks = allowed_networks(options)
     quiet = opted_out()
     return CrawlConfig(

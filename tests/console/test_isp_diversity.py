@@ -188,7 +188,7 @@ def test_real_traceroutes_equal_an_independent_count(
 def test_what_cannot_be_read_is_told(capsys, tmp_path, tables):
     (tmp_path / "none.json").write_text('{"hello": "world"}')
     for arguments, message in (
-        ((tmp_path / "none.json", *tables), "none of RIPE Atlas"),
+        ((tmp_path / "none.json", *tables), "neither RIPE Atlas"),
         ((tmp_path / "absent.json", *tables), "cannot read"),
         ((tmp_path / "none.json", "--ranges", "aws"), "PROVIDER=F"),
         ((tmp_path / "none.json", "--asn-as-of", "1999-01-01"), "no table of origin ASes"),

@@ -318,7 +318,7 @@ def test_other_forms_of_samples(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--k", "6"), "k: 6 asks for"),
+        (("--k", "6"), "k: 6 is not from 1 to 5"),
         (("--k", "2..1"), "k: 2..1"),
         (("--include", "mars"), "include: no samples of the region 'mars'"),
         (("--percentile", "101"), "percentile: "),

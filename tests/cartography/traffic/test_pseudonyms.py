@@ -80,10 +80,10 @@ def test_a_key_is_refused_where_it_is_not_safe(tmp_path):
     assert read_key(key, output) == KEY
     beside = output / "key"
     beside.write_bytes(KEY)
-    with pytest.raises(BadInput, match="beside what it hides"):
+    with pytest.raises(BadInput, match="in the folder of the results"):
         read_key(beside, output)
     (tmp_path / "link").symlink_to(beside)
-    with pytest.raises(BadInput, match="beside what it hides"):
+    with pytest.raises(BadInput, match="in the folder of the results"):
         read_key(tmp_path / "link", output)
     key.chmod(0o644)
     with pytest.raises(BadInput, match="chmod 600"):

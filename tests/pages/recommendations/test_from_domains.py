@@ -127,7 +127,7 @@ def test_odd_clients_are_refused_where_they_stand(audience, words):
     [
         (b"1,c,a,\n1,d,a,\n", "every value is missing"),
         (b"1,c,a,5\n1,c,a,6\n", "second value"),
-        (b"1,\xff\xfe,a,5\n", "no text in UTF-8"),
+        (b"1,\xff\xfe,a,5\n", "not text in UTF-8"),
         (b"1,c,a,-5\n", "is below zero"),
         (b"1,c,a,1e300\n", "too large"),
         (b"", "no samples"),

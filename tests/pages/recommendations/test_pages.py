@@ -123,7 +123,7 @@ def test_a_proof_that_takes_long_to_check_is_shown_as_unchecked(client, monkeypa
 def test_mistakes_are_shown_where_they_are(client):
     reply = ask(client, k="1..99")
     assert reply.status_code == 422
-    assert "between 1 and 4 regions" in reply.content.decode()
+    assert "not from 1 to 4" in reply.content.decode()
     reply = client.post("/recommendations/samples/", {"objective": "latency"})
     assert reply.status_code == 422
     assert Recommendation.objects.count() == 0

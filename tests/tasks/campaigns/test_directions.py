@@ -9,7 +9,7 @@ from probes.schedule.plan import Slot
 from tasks.campaigns.results_receiver import place_of
 from webapp.store.vantages import services
 
-INSIDE = {"provider": "aws", "region": "us-east-1", "zone": "a"}
+INSIDE = {"provider": "aws", "region": "us-east-1", "zone": "a", "account": ""}
 
 
 def placed(provider, stands):
@@ -42,7 +42,7 @@ def test_where_an_instance_runs_is_kept_and_shown():
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("cloud", ["aws", "aws/", "AWS/x", "a/b/c/d", "a/../b", "a b/c", "é/f"])
+@pytest.mark.parametrize("cloud", ["aws", "aws/", "AWS/x", "a/b/c/d/e", "a/../b", "a b/c", "é/f"])
 def test_clouds_that_are_none_are_refused(cloud):
     with pytest.raises(BadInput, match="aws/us-east-1"):
         services.invite("ec2", {"cloud": cloud}, {})

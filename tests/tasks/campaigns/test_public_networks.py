@@ -161,7 +161,7 @@ def test_places_become_vantage_points_once_spread_over_countries(network):
     assert enlistment.enlist(Wanted("globalping", count=2))[0].pk == found[0].pk
     assert found[1].state == VantagePoint.State.JOINED
     assert (found[0].lat, found[0].city, found[0].provider) == (52.52, "Berlin", PROBE["network"])
-    with pytest.raises(BadInput, match="not a probe"):
+    with pytest.raises(BadInput, match="no probe there"):
         enlistment.enlist(Wanted("globalping", "AQ"))
 
 

@@ -21,7 +21,7 @@ PAGES = {
     "/wide-area/eighty-cities/suitability/": "suitable for games",
     "/traffic/emulated-campus-week/": "Emulated",
     "/screening/pools/": pool.NAME,
-    "/recommendations/": answers.TITLE,
+    "/recommendations/": answers.TITLE.removeprefix("Sample: "),
     "/audits/": answers.AUDIT_NAME,
 }
 

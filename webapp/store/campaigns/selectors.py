@@ -17,6 +17,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from cartography.ranges.regions import region as region_of
+from core.errors import Unavailable, reason_of
 from core.files import replace_folder
 from lake.parts import fetch_parts, part_path
 from webapp.store.access.visibility import visible
@@ -113,7 +114,10 @@ def folder_of(found: Campaign) -> Path:
 
 
 def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.Table]) -> None:
-    """Replace all tables of a campaign; readers see the old ones until the new ones are whole."""
+    """Replace all tables of a campaign; readers see the old ones until the new ones are whole.
+
+    Raise ``Unavailable`` where they cannot be written, as on a full disk.
+    """
     rows = [
         CampaignReport(
             campaign=found,
@@ -127,8 +131,11 @@ def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.
         for r in reports
     ]
     with replace_folder(folder_of(found)) as folder:
-        for name, table in files.items():
-            table_files.write(folder / f"{name}.parquet", table)
+        try:
+            for name, table in files.items():
+                table_files.write(folder / f"{name}.parquet", table)
+        except OSError as error:
+            raise Unavailable(f"tables cannot be written: {reason_of(error)}") from error
         with transaction.atomic():
             found.reports.all().delete()
             CampaignReport.objects.bulk_create(rows)
