@@ -2,7 +2,7 @@
 
 import math
 
-# 95 of 100 draws of a normal distribution lie within this many standard deviations.
+# 95 % of a normal distribution lie within this many standard deviations of its mean.
 DEVIATIONS_95 = 1.959964
 
 

@@ -37,8 +37,8 @@ class AnswerView:
 def choose_size(result: Part, asked: str) -> int:
     """Return the size to show: the requested one, else the last with a significant gain.
 
-    Enough is a twentieth of what one region gives. A set worse than the present deployment is never
-    suggested: such sizes count only where no size is as good.
+    A gain is significant where it exceeds noise and a twentieth of the value of one region. A set
+    worse than the present deployment is suggested only where no size is as good.
     """
     rows = result["results"]
     if asked.isdecimal() and int(asked) in [row["k"] for row in rows]:
