@@ -11,6 +11,7 @@ from simulator.experiments.declaration import (
     Published,
     Run,
     result_bars,
+    run_seeds,
     summarise_all,
 )
 from simulator.packets.networks import Network, graph_network
@@ -171,12 +172,7 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
 
 def run(conditions: Conditions) -> Run:
     """Dumbbell, parking lot and incast under each scheme, over independent seeds."""
-    n_seeds, rows, traversals = conditions.integer("seeds"), [], 0
-    for i in range(n_seeds):
-        conditions.report(i / n_seeds)
-        row, n = run_once(conditions, conditions.seed + i)
-        rows.append(row)
-        traversals += n
+    rows, traversals = run_seeds(conditions, run_once)
     results = summarise_all(rows, {name: _unit(name) for name in rows[0]}, PUBLISHED)
     by_name = {row.name: row for row in results}
     bars = {text: by_name[f"dumbbell_{scheme}_rtt_p50"] for scheme, text in LABELS.items()}

@@ -200,6 +200,25 @@ class Experiment:
         }
 
 
+def run_seeds(
+    conditions: Conditions, run_once: Callable[[Conditions, int], tuple[dict[str, float], int]]
+) -> tuple[list[dict[str, float]], int]:
+    """Run an experiment for each of its ``seeds``, from the seed of the conditions on.
+
+    ``run_once`` gives the figures of one seed by name and its number of events. Returns the figures
+    by seed and the events of all; the share of seeds that are done is reported before each.
+    """
+    n_seeds = conditions.integer("seeds")
+    rows: list[dict[str, float]] = []
+    n_events = 0
+    for i in range(n_seeds):
+        conditions.report(i / n_seeds)
+        row, n = run_once(conditions, conditions.seed + i)
+        rows.append(row)
+        n_events += n
+    return rows, n_events
+
+
 def summarise(
     name: str,
     values: Sequence[float],

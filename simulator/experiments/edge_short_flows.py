@@ -13,6 +13,7 @@ from simulator.experiments.declaration import (
     Published,
     Run,
     result_bars,
+    run_seeds,
     summarise_all,
 )
 from simulator.packets.networks import Network, graph_network
@@ -139,12 +140,7 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
 
 def run(conditions: Conditions) -> Run:
     """Both patterns under each scheme, over independent seeds."""
-    n_seeds, rows, traversals = conditions.integer("seeds"), [], 0
-    for i in range(n_seeds):
-        conditions.report(i / n_seeds)
-        row, n = run_once(conditions, conditions.seed + i)
-        rows.append(row)
-        traversals += n
+    rows, traversals = run_seeds(conditions, run_once)
     results = summarise_all(rows, {name: _unit(name) for name in rows[0]}, PUBLISHED)
     by_name = {row.name: row for row in results}
     charts = tuple(

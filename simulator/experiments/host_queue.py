@@ -13,6 +13,7 @@ from simulator.experiments.declaration import (
     Result,
     Run,
     result_bars,
+    run_seeds,
     summarise_all,
 )
 from simulator.hypervisor.host_queue import (
@@ -59,33 +60,30 @@ def _delays(c: Conditions, times_us: Floats, seed: int) -> Mapping[str, Callable
     }
 
 
-def run_once(c: Conditions, seed: int) -> dict[str, float]:
-    """Percentiles of round trips in ms by state of the queue."""
+def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
+    """Percentiles of round trips in ms by state of the queue, and the number of pings."""
     random = np.random.default_rng(seed)
-    n, found = c.integer("pings"), {}
+    n = c.integer("pings")
+    found: dict[str, float] = {}
     gap_us = 1e3 * c.number("ping_ms")
     times_us = gap_us * (np.arange(n) + 1) + random.uniform(0, gap_us / 10, n)
     for state, delays in _delays(c, times_us, seed).items():
         rtt_ms = BASE_MS + random.exponential(SPREAD_MS, n) + delays() / 1e3
         for name, q in PERCENTILES.items():
             found[f"{state}_{name}"] = float(np.percentile(rtt_ms, q))
-    return found
+    return found, n * len(found) // len(PERCENTILES)
 
 
 def run(conditions: Conditions) -> Run:
     """All states of the queue, over independent seeds."""
-    n_seeds = conditions.integer("seeds")
-    rows = []
-    for i in range(n_seeds):
-        rows.append(run_once(conditions, conditions.seed + i))
-        conditions.report((i + 1) / n_seeds)
+    rows, n_pings = run_seeds(conditions, run_once)
     published = {
         f"{state}_{name}": Published(value, relative=TOLERANCE)
         for state, values in PUBLISHED.items()
         for name, value in zip(PERCENTILES, values, strict=True)
     }
     results = summarise_all(rows, dict.fromkeys(published, "ms"), published)
-    return Run(results, 4 * n_seeds * conditions.integer("pings"), (_chart(results),))
+    return Run(results, n_pings, (_chart(results),))
 
 
 def _chart(results: tuple[Result, ...]) -> Mapping[str, object]:

@@ -16,6 +16,7 @@ from simulator.experiments.declaration import (
     Result,
     Run,
     result_bars,
+    run_seeds,
     summarise_all,
 )
 from simulator.hypervisor.cpu_shares import share_cpu
@@ -141,8 +142,8 @@ def find_jitter(transit: Floats) -> float:
     return jitter
 
 
-def run_once(c: Conditions, seed: int) -> dict[str, float]:
-    """Figures of one seed."""
+def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
+    """Figures of one seed, and their number."""
     found = _simulate_cpu(c) | _simulate_disk(c)
     for setup in SETUPS:
         for name, value in _simulate_game(c, setup, seed).items():
@@ -151,18 +152,15 @@ def run_once(c: Conditions, seed: int) -> dict[str, float]:
             for name, value in _simulate_streams(c, setup, streams, seed).items():
                 found[f"streams_{streams}_{setup}_{name}"] = value
     found["game_shared_minus_dedicated"] = found["game_shared_mean"] - found["game_dedicated_mean"]
-    return found
+    return found, len(found)
 
 
 def run(conditions: Conditions) -> Run:
     """CPU, disk, game and streams, over independent seeds."""
-    n_seeds, rows = conditions.integer("seeds"), []
-    for i in range(n_seeds):
-        conditions.report(i / n_seeds)
-        rows.append(run_once(conditions, conditions.seed + i))
+    rows, n_figures = run_seeds(conditions, run_once)
     names = [name for name in rows[0] if all(name in row for row in rows)]
     results = summarise_all(rows, {name: _unit(name) for name in names}, PUBLISHED)
-    return Run(results, len(rows) * len(names), _charts({row.name: row for row in results}))
+    return Run(results, n_figures, _charts({row.name: row for row in results}))
 
 
 def _charts(rows: Mapping[str, Result]) -> tuple[Mapping[str, object], ...]:

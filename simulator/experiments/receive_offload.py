@@ -11,6 +11,7 @@ from simulator.experiments.declaration import (
     Published,
     Run,
     result_bars,
+    run_seeds,
     summarise_all,
 )
 from simulator.hypervisor.receive_offload import (
@@ -52,9 +53,9 @@ def receive_at(c: Conditions, algorithm: str, order: str, rate_gbps: float, seed
     return receive_packets(receiver, *arrivals, algorithm)
 
 
-def run_once(c: Conditions, seed: int) -> dict[str, float]:
-    """Figures of one seed by algorithm and order of packets."""
-    found = {}
+def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
+    """Figures of one seed by algorithm and order of packets, and the number of packets."""
+    found: dict[str, float] = {}
     for algorithm in LABELS:
         for order in ORDERS:
             rate, reception = _find_capacity(c, algorithm, order, seed)
@@ -63,7 +64,7 @@ def run_once(c: Conditions, seed: int) -> dict[str, float]:
             found[f"{key}_cpu"] = 100 * min(reception.busy, 1.0)
             found[f"{key}_segment"] = 1.5 * float(np.mean(reception.sizes))
             found[f"{key}_out_of_order"] = 100 * reception.out_of_order
-    return found
+    return found, c.integer("packets")
 
 
 def _find_capacity(c: Conditions, algorithm: str, order: str, seed: int) -> tuple[float, Reception]:
@@ -84,10 +85,7 @@ def _find_capacity(c: Conditions, algorithm: str, order: str, seed: int) -> tupl
 
 def run(conditions: Conditions) -> Run:
     """All algorithms with packets in order and reordered, over independent seeds."""
-    n_seeds, rows = conditions.integer("seeds"), []
-    for i in range(n_seeds):
-        conditions.report(i / n_seeds)
-        rows.append(run_once(conditions, conditions.seed + i))
+    rows, n_packets = run_seeds(conditions, run_once)
     results = summarise_all(rows, {name: _unit(name) for name in rows[0]}, PUBLISHED)
     by_name = {row.name: row for row in results}
     charts = tuple(
@@ -96,7 +94,7 @@ def run(conditions: Conditions) -> Run:
         )
         for figure, title in (("goodput", "Goodput, reordered"), ("cpu", "CPU time, reordered"))
     )
-    return Run(results, n_seeds * conditions.integer("packets"), charts)
+    return Run(results, n_packets, charts)
 
 
 def _unit(name: str) -> str:

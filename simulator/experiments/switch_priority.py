@@ -12,6 +12,7 @@ from simulator.experiments.declaration import (
     Published,
     Run,
     result_bars,
+    run_seeds,
     summarise_all,
 )
 from simulator.packets.networks import Network, graph_network
@@ -112,12 +113,7 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
 
 def run(conditions: Conditions) -> Run:
     """All loads without and with priorities, over independent seeds."""
-    n_seeds, rows, traversals = conditions.integer("seeds"), [], 0
-    for i in range(n_seeds):
-        conditions.report(i / n_seeds)
-        row, n = run_once(conditions, conditions.seed + i)
-        rows.append(row)
-        traversals += n
+    rows, traversals = run_seeds(conditions, run_once)
     published = {}
     for load, (off, on, mean_off, mean_on) in PUBLISHED.items():
         accepted = (off / on / RATIO_FACTOR, off / on * RATIO_FACTOR)

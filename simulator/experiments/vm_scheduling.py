@@ -11,6 +11,7 @@ from simulator.experiments.declaration import (
     Published,
     Run,
     result_bars,
+    run_seeds,
     summarise_all,
 )
 from simulator.hypervisor.credit_scheduler import Host, Schedule, simulate_credit_scheduler
@@ -76,12 +77,7 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
 
 def run(conditions: Conditions) -> Run:
     """Both policies and an idle neighbour, over independent seeds."""
-    n_seeds, rows, n_events = conditions.integer("seeds"), [], 0
-    for i in range(n_seeds):
-        row, n = run_once(conditions, conditions.seed + i)
-        rows.append(row)
-        n_events += n
-        conditions.report((i + 1) / n_seeds)
+    rows, n_events = run_seeds(conditions, run_once)
     results = summarise_all(rows, UNITS, PUBLISHED)
     by_name = {row.name: row for row in results}
     bars = {

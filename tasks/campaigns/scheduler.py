@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from celery import Task
-from django.core.cache import cache
 from django.db import DatabaseError, close_old_connections
 
 from core.clock import Clock, SystemClock
 from core.errors import NephoscopeError, Unavailable
 from tasks.campaigns import conclusion, dispatch
 from tasks.campaigns.dispatch import Ways
-from tasks.platform.app import AWAY, app, queue
+from tasks.platform.app import app
+from tasks.platform.leased_rows import queue_unless_queued
 from webapp.store.campaigns import services, units
 from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 
@@ -97,14 +97,7 @@ def _reject_shared_target(campaign: Campaign) -> None:
 
 def _queue(task: Task, campaign: Campaign) -> None:
     """Leave a task to a worker; one that lies in the queue already is not queued again."""
-    marker = f"campaign-{task.name}-{campaign.pk}"
-    if not cache.add(marker, True, timeout=_QUEUED_S):
-        return
-    try:
-        queue(task, campaign.pk)
-    except AWAY as error:
-        cache.delete(marker)
-        log.warning("%s waits for the broker: %s", campaign.slug, error)
+    queue_unless_queued(task, campaign.pk, for_s=_QUEUED_S)
 
 
 def _send_all(campaign: Campaign, now: datetime, ways: Ways) -> None:

@@ -14,11 +14,11 @@ from functools import lru_cache
 from typing import Any
 
 from celery.signals import worker_process_init
-from django.db import transaction
 
 from analysis.optimization import Objective, Study
 from core.errors import BadInput, NephoscopeError
-from tasks.platform.app import AWAY, app, queue
+from tasks.platform.app import app
+from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost
 from tasks.recommendations import from_domains
 from tasks.recommendations.request import Known, Question, ask, read
 from tasks.recommendations.solve import load_loops, recommend
@@ -215,26 +215,15 @@ def _study(token: str, objective: Objective) -> Study:
 
 def submit(row: Recommendation) -> None:
     """Queue a question once its row is committed; a broker that is away loses nothing."""
-    transaction.on_commit(lambda: _queue(row.pk))
-
-
-def _queue(pk: int) -> None:
-    try:
-        queue(solve, pk)
-    except AWAY as error:
-        log.warning("recommendation %s waits for the broker: %s", pk, error)
+    queue_committed(solve, row.pk)
 
 
 @app.task(name="tasks.advising.solve")
 def solve(pk: int) -> None:
     """Answer one question unless another worker has it."""
-    row = services.claim(pk)
-    if row is None:
-        return
-    if row.attempt > services.MAX_ATTEMPTS:
-        services.fail(row, "its workers ended repeatedly")
-        return
-    answer(row)
+    row = claim_row(pk, services.claim, services.fail, services.MAX_ATTEMPTS)
+    if row is not None:
+        answer(row)
 
 
 def answer(row: Recommendation) -> None:
@@ -269,8 +258,7 @@ def requeue_lost() -> None:
     """Take up questions that a broker or a worker lost, and those with a finished survey."""
     for row in services.awaiting_ended():
         submit_awaiting(row)
-    for pk in services.waiting():
-        _queue(pk)
+    queue_lost(solve, services.waiting())
     services.drop_orphans()
 
 

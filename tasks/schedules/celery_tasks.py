@@ -2,11 +2,9 @@
 
 import logging
 
-from celery import Task
-from django.core.cache import cache
-
 from core.clock import SystemClock
-from tasks.platform.app import ALERTS, AWAY, app, queue
+from tasks.platform.app import ALERTS, app
+from tasks.platform.leased_rows import mark_started, queue_unless_queued
 from tasks.schedules import delivery, recurrence, sending
 from webapp.store.models import AlertEndpoint, ScheduleRun
 from webapp.store.schedules import deliveries, services
@@ -19,7 +17,9 @@ _QUEUED_S = 60
 @app.task(name="tasks.schedules.tick")
 def tick() -> None:
     """Start what is due and hand on what has ended, once a minute."""
-    recurrence.tick(SystemClock().now(), lambda run: _queue(conclude, run.pk))
+    recurrence.tick(
+        SystemClock().now(), lambda run: queue_unless_queued(conclude, run.pk, for_s=_QUEUED_S)
+    )
 
 
 @app.task(name="tasks.schedules.conclude")
@@ -36,13 +36,13 @@ def conclude(run_id: int) -> None:
 def deliver_due() -> None:
     """Queue the endpoints that have a message to be sent now."""
     for endpoint_id in deliveries.due_endpoints(SystemClock().now()):
-        _queue(deliver, endpoint_id, ALERTS)
+        queue_unless_queued(deliver, endpoint_id, name=ALERTS, for_s=_QUEUED_S)
 
 
 @app.task(name="tasks.schedules.deliver")
 def deliver(endpoint_id: int) -> None:
     """Send the waiting messages of one endpoint."""
-    cache.delete(_marker(deliver, endpoint_id))
+    mark_started(deliver, endpoint_id)
     delivery.deliver(endpoint_id, SystemClock())
 
 
@@ -58,24 +58,9 @@ def confirm(endpoint_id: int) -> None:
 
 def request_delivery(endpoint: AlertEndpoint) -> None:
     """Have the waiting messages of an endpoint sent; without a broker the next sweep does so."""
-    _queue(deliver, endpoint.pk, ALERTS)
+    queue_unless_queued(deliver, endpoint.pk, name=ALERTS, for_s=_QUEUED_S)
 
 
 def request_confirmation(endpoint: AlertEndpoint) -> None:
     """Have the confirmation of an e-mail address sent."""
-    _queue(confirm, endpoint.pk, ALERTS)
-
-
-def _marker(task: Task, number: int) -> str:
-    return f"queued-{task.name}-{number}"
-
-
-def _queue(task: Task, number: int, name: str = "crawl") -> None:
-    marker = _marker(task, number)
-    if not cache.add(marker, True, timeout=_QUEUED_S):
-        return
-    try:
-        queue(task, number, queue=name)
-    except AWAY as error:
-        cache.delete(marker)
-        log.warning("%s waits for the broker: %s", task.name, error)
+    queue_unless_queued(confirm, endpoint.pk, name=ALERTS, for_s=_QUEUED_S)

@@ -4,15 +4,13 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from django.db import transaction
-
 from core.errors import NephoscopeError
 from simulator.experiments.registry import check_seed, find_experiment, run_experiment
-from tasks.platform.app import AWAY, app, queue
+from tasks.platform.app import app
 from tasks.platform.lease import Lease
+from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost
 from tasks.platform.stop import Stopped
 from tasks.simulations import catalogue
-from tasks.surveys.celery_tasks import queue_unless_queued
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 from webapp.store.simulations.services import TooManySimulations
@@ -24,7 +22,7 @@ def start(experiment: str, parameters: Mapping[str, Any], seed: int, owner: Any)
     """Check and store a run and queue it; raises ``BadInput`` and ``TooManySimulations``."""
     checked = find_experiment(experiment).check(parameters)
     row = services.create(experiment, checked, check_seed(seed), owner)
-    transaction.on_commit(lambda: _queue(row.pk))
+    queue_committed(run, row.pk)
     return row
 
 
@@ -45,21 +43,11 @@ def start_published() -> list[Simulation]:
     return started
 
 
-def _queue(pk: int) -> None:
-    try:
-        queue(run, pk)
-    except AWAY as error:
-        log.warning("simulation %s waits for the broker: %s", pk, error)
-
-
 @app.task(name="tasks.simulations.run")
 def run(pk: int) -> None:
     """Run one simulation unless another worker has it."""
-    row = services.claim(pk)
+    row = claim_row(pk, services.claim, services.fail, services.MAX_ATTEMPTS)
     if row is None:
-        return
-    if row.attempt > services.MAX_ATTEMPTS:
-        services.fail(row, "its workers ended before it did, three times")
         return
     try:
         _run(row)
@@ -88,5 +76,4 @@ def _run(row: Simulation) -> None:
 @app.task(name="tasks.simulations.sweep")
 def requeue_lost() -> None:
     """Queue simulations that a broker or a worker lost."""
-    for pk, attempt in services.waiting():
-        queue_unless_queued(run, pk, attempt)
+    queue_lost(run, services.waiting())

@@ -2,13 +2,11 @@
 
 import logging
 
-from celery import Task
-from django.core.cache import cache
-
 from core.errors import NephoscopeError, Unavailable
 from core.statuses import SurveyState
 from crawlers.engine.rate_limit import Pace
 from tasks.platform.app import app
+from tasks.platform.leased_rows import queue_lost, queue_unless_queued
 from tasks.platform.log_context import add_log_fields
 from tasks.resolution.engine_factory import Resolving
 from tasks.resolution.shared_rate_limit import pace_for
@@ -17,7 +15,6 @@ from webapp.store.models import Survey
 from webapp.store.surveys import services, waiting
 
 log = logging.getLogger(__name__)
-_QUEUED_S = 30
 
 
 @app.task(name="tasks.crawl.start")
@@ -92,8 +89,7 @@ def conclude(survey_id: int) -> None:
 @app.task(name="tasks.crawl.sweep")
 def requeue_lost() -> None:
     """Take up what a killed worker or a restarted broker left: shards, starts and reports."""
-    for shard_id, attempt in waiting.expired_leases():
-        queue_unless_queued(crawl_shard, shard_id, attempt)
+    queue_lost(crawl_shard, waiting.expired_leases())
     for survey in Survey.objects.filter(state=SurveyState.RUNNING):
         if shard_run.is_complete(survey):
             queue_unless_queued(conclude, survey.pk)
@@ -102,9 +98,3 @@ def requeue_lost() -> None:
             second_pass.resend_batches(survey)
     for survey in Survey.objects.filter(state=SurveyState.QUEUED):
         queue_unless_queued(start, survey.pk)
-
-
-def queue_unless_queued(task: Task, number: int, attempt: int = 0) -> None:
-    """Queue a task unless this process did a moment ago: copies do nothing, but fill the queue."""
-    if cache.add(f"queued-{task.name}-{number}-{attempt}", True, timeout=_QUEUED_S):
-        task.delay(number)

@@ -1,14 +1,8 @@
 """Handing a stored survey to the workers."""
 
-import logging
-
-from django.db import transaction
-
-from tasks.platform.app import AWAY, queue
+from tasks.platform.leased_rows import queue_committed
 from tasks.surveys.celery_tasks import start
 from webapp.store.models import Survey
-
-log = logging.getLogger(__name__)
 
 
 def submit(survey: Survey) -> None:
@@ -17,11 +11,4 @@ def submit(survey: Survey) -> None:
     A broker that does not answer loses nothing: the survey waits in the store, and the sweep
     queues it as soon as the broker is back.
     """
-    transaction.on_commit(lambda: _queue(survey))
-
-
-def _queue(survey: Survey) -> None:
-    try:
-        queue(start, survey.pk)
-    except AWAY as error:
-        log.warning("survey %s waits for the broker: %s", survey.slug, error)
+    queue_committed(start, survey.pk)

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
 
 from core.errors import NephoscopeError
 from lake.parts import part_path, write_part
-from tasks.platform.app import AWAY, app, queue
+from tasks.platform.app import app
 from tasks.platform.lease import Lease
+from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost
 from tasks.platform.stop import Stopped
 from tasks.surveys import study
-from tasks.surveys.celery_tasks import queue_unless_queued
 from tasks.zones.observations import count_rows, infer
 from webapp.store.models import Survey, ZoneInference, ZoneSource
 from webapp.store.zones import services
@@ -32,25 +31,15 @@ def add_file(survey: Survey, kind: str, name: str, data: bytes) -> ZoneSource:
 def request(survey: Survey) -> ZoneInference:
     """Queue an inference of a survey's zones."""
     row = services.request(survey)
-    transaction.on_commit(lambda: _queue(row.pk))
+    queue_committed(run, row.pk)
     return row
-
-
-def _queue(pk: int) -> None:
-    try:
-        queue(run, pk)
-    except AWAY as error:
-        log.warning("zones %s wait for the broker: %s", pk, error)
 
 
 @app.task(name="tasks.zones.infer")
 def run(pk: int) -> None:
     """Infer the zones of one survey unless another worker does."""
-    row = services.claim(pk)
+    row = claim_row(pk, services.claim, services.fail, services.MAX_ATTEMPTS)
     if row is None:
-        return
-    if row.attempt > services.MAX_ATTEMPTS:
-        services.fail(row, "its workers ended before it did, three times")
         return
     try:
         _run(row)
@@ -81,5 +70,4 @@ def queue_waiting() -> None:
     """Ask for inferences with new observations; queue those that a broker or worker lost."""
     for survey in services.with_news():
         services.request(survey)
-    for pk, attempt in services.waiting():
-        queue_unless_queued(run, pk, attempt)
+    queue_lost(run, services.waiting())

@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from tasks.platform import leased_rows
 from tasks.simulations import celery_tasks
 
 pytestmark = pytest.mark.django_db
@@ -14,7 +15,7 @@ BASE = "/api/v1/simulations"
 def queued(monkeypatch):
     """What was queued, instead of a broker."""
     found = []
-    monkeypatch.setattr(celery_tasks, "queue", lambda task, pk: found.append(pk))
+    monkeypatch.setattr(leased_rows, "queue", lambda task, pk: found.append(pk))
     return found
 
 

@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.test import Client
 
+from tasks.platform import leased_rows
 from tasks.simulations import catalogue, celery_tasks
 from tests.pages.simulations.simulation_cast import QUICK, finished_run
 from webapp.pages.simulations import comparison
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.django_db
 def queued(monkeypatch):
     """What was queued, instead of a broker."""
     found = []
-    monkeypatch.setattr(celery_tasks, "queue", lambda task, pk: found.append(pk))
+    monkeypatch.setattr(leased_rows, "queue", lambda task, pk: found.append(pk))
     return found
 
 

@@ -125,7 +125,7 @@ class World:
 @pytest.fixture
 def world(db: None, settings: Any, tmp_path: Any, monkeypatch: Any) -> World:
     # There is no broker: tests run what a sweep leaves in the queue.
-    monkeypatch.setattr(celery_tasks, "queue_unless_queued", lambda *_: None)
+    monkeypatch.setattr(celery_tasks, "queue_lost", lambda *_: None)
     settings.DATA_DIR, settings.LAKE_DIR = tmp_path, tmp_path / "lake"
     settings.WORLDS_DIR, settings.UPLOADS_DIR = tmp_path / "worlds", tmp_path / "uploads"
     settings.RANGES_DIR = tmp_path / "ranges"

@@ -260,9 +260,9 @@ def paths_of(row: Recommendation) -> dict[str, Path]:
     return {name: folder_of(row.token) / f"{name}.csv" for name in row.files}
 
 
-def waiting() -> list[int]:
-    """Return ids of recommendations that are queued or have an expired lease."""
-    return list(_claimable().values_list("pk", flat=True))
+def waiting() -> list[tuple[int, int]]:
+    """Return (id, attempts) of recommendations that are queued or have an expired lease."""
+    return list(_claimable().values_list("pk", "attempt"))
 
 
 def claim(pk: int) -> Recommendation | None:
