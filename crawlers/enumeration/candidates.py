@@ -45,4 +45,5 @@ class Tests:
     asked: int = 0
     denied: int = 0
     answers: list[Evidence] = field(default_factory=list)
+    repeated: int = 0
     repeats: list[Evidence | None] = field(default_factory=list)

@@ -12,7 +12,7 @@ from core.records import Answer
 from core.statuses import DnsStatus
 from crawlers.enumeration.candidates import Probe, Verdict
 from crawlers.enumeration.interleave import spread
-from crawlers.enumeration.wildcard_level import PROBES, Level
+from crawlers.enumeration.wildcard_level import Level
 from crawlers.enumeration.wildcard_screening import can_screen, screen, screen_probes
 
 # (number of the zone, name, type) out, the same number with the answer in.
@@ -20,6 +20,8 @@ Asked = Iterable[tuple[int, str, str]]
 Ask = Callable[[Asked], Iterator[tuple[int, Answer]]]
 # A level is known by the number of its zone and by its own name.
 Key = tuple[int, str]
+# Names whose AAAA was denied that are queried again at one level.
+_DOUBTED = 6
 Judged = tuple[int, Answer, Verdict]
 
 
@@ -146,7 +148,7 @@ class WildcardFilter:
 
     def doubt(self, found: Iterable[tuple[Key, list[str], bool]]) -> Iterator[Key]:
         """Levels with unstable names, of (level, names that went, whether others of theirs
-        stayed): with questions left, names that went are queried again."""
+        stayed): some of the names that went are queried again."""
         again: dict[str, Key] = {}
         for key, gone, is_mixed in found:
             level = self._levels.get(key)
@@ -156,7 +158,7 @@ class WildcardFilter:
                 level.is_fickle = True
                 yield key
             else:
-                again |= dict.fromkeys(gone[: max(0, PROBES - level.asked)], key)
+                again |= dict.fromkeys(gone[:_DOUBTED], key)
         yield from self._ask_again(again)
 
     def _ask_again(self, names: dict[str, Key]) -> Iterator[Key]:

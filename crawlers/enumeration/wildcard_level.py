@@ -14,11 +14,13 @@ from core.records import Record
 from core.statuses import DnsStatus
 from crawlers.dns.name_codec import random_label
 from crawlers.enumeration.candidates import Held, Probe, Tests, Verdict
+from crawlers.enumeration.wildcard_comparison import MOST_TESTS, Comparison
 from crawlers.enumeration.wildcard_statistics import (
     SURE,
     UNCHECKED,
     AnswerStatistics,
     Evidence,
+    count_needed,
     count_parts,
     evidence_of,
     is_seldom,
@@ -28,8 +30,6 @@ from crawlers.enumeration.wildcard_statistics import (
 PROBES = 3
 # Random names at a level with a wildcard at most, where its candidates cannot be judged by fewer.
 SAMPLES = 24
-# Questions about one candidate at most: random names below it, and the name itself again.
-MOST_TESTS = 7
 # Candidates that a level with a wildcard holds back, and so tests, at most.
 MOST_HELD = 20_000
 # A level that denies random names but answers so many of the others is looked at again.
@@ -41,21 +41,14 @@ _PACKED_SHARE = 0.25
 _PACKED_WORDS = 100
 # Where it denies fewer names than this, it would not have denied every random one.
 _LEAST_DENIED = 0.1
-# Where a wildcard was seen less often than half as often as its candidates, an answer that more
-# names share may be a rare one of the wildcard's as well as a host of theirs.
-_MOST_ALIKE = 2
 # Random names asked in one round; after so many an answer must have been given twice.
 _ROUND = 6
-# Denials below a name that show that it exists: where nothing else is denied, where a test was
-# both denied and answered, and where the wildcard denies itself.
+# Denials below a name that show that it exists, at least; and at most, or where the wildcard denies
+# itself.
 _DENIALS = 2
-_DENIALS_OF_FLAPPING = 3
 DENIALS_OF_DENYING = 5
-# At most so many candidates with a nested wildcard; more are rare answers of the level's.
-_MOST_NESTED = 8
-_NESTED_ANSWERS = 3
-# Repetitions for a name that only its answer distinguishes from the wildcard.
-_REPEATS = 2
+# Names shown to exist before answers below others show that these do not.
+_LEAST_PROVEN = 2
 _DENIED = (DnsStatus.NXDOMAIN, DnsStatus.NODATA)
 
 
@@ -78,8 +71,10 @@ class Level:
     has_replied: bool = False
     # Whether a random name was denied, which shows that a name exists where a wildcard above is.
     is_below_denied: bool = False
-    # Whether a name below a candidate was denied and another one answered.
-    is_flapping: bool = False
+    # Candidates below which something was answered, something denied, and both.
+    n_answered: int = 0
+    n_denied: int = 0
+    n_flapping: int = 0
     # Whether names that hold an asterisk are answered, once that is known.
     takes_asterisks: bool | None = None
     # Reserve one question for a name with a denied AAAA (``WildcardFilter.doubt``).
@@ -163,9 +158,9 @@ class Level:
         tests = [t for h in self.held if (t := self.test(h.name))] if self.can_test else []
         if tests:
             return tests
-        tally, nested = self._compare()
-        open_ = [h for h in self.held if not self._exists(h.name, nested)]
-        return self._more_samples(open_) or self._recheck_probes(open_, tally, nested)
+        self.learn_blocking(self.denials_needed)
+        compared = Comparison(self)
+        return self._more_samples(compared) or compared.recheck_probes()
 
     def test(self, name: str) -> Probe | None:
         """A random name below a candidate, unless enough is known about it."""
@@ -175,9 +170,9 @@ class Level:
             and known.denied < self.denials_needed
             and known.asked < min(MOST_TESTS, _DENIALS + known.denied)
         )
-        return self._probe_below(name) if wanted and name not in self.proven else None
+        return self.probe_below(name) if wanted and name not in self.proven else None
 
-    def _probe_below(self, name: str) -> Probe:
+    def probe_below(self, name: str) -> Probe:
         """A random name below a candidate, that no wildcard below the candidate answers either.
 
         A wildcard blocks itself: nothing answers for ``x.*.NAME`` where ``*.NAME`` exists, nor
@@ -188,34 +183,28 @@ class Level:
 
     @property
     def denials_needed(self) -> int:
+        """How many denials below a candidate no chance denials of the wildcard explain."""
         if self.denials:
             return DENIALS_OF_DENYING
-        return _DENIALS_OF_FLAPPING if self.is_flapping else _DENIALS
+        needed = count_needed(self.n_denied, self.n_flapping, self.n_answered)
+        return min(max(needed, _DENIALS), DENIALS_OF_DENYING)
 
-    def _more_samples(self, open_: Sequence[Held]) -> list[Probe]:
+    def learn_blocking(self, denials: int) -> bool:
+        """Note whether names exist below which the wildcard never answers; whether it is so."""
+        n_proven = sum(x.denied >= denials and not x.answers for x in self.tests.values())
+        self.is_blocked |= self.can_test and n_proven >= _LEAST_PROVEN
+        return self.is_blocked
+
+    def _more_samples(self, compared: Comparison) -> list[Probe]:
         """Random names, where too few were seen to compare with and they give something twice."""
-        seen, tally = len(self.random), self._tally(self.random)
+        seen, tally = len(self.random), self.tally(self.random)
         if self.asked >= SAMPLES or (seen > _ROUND and not tally.repeats_itself):
             return []
-        if all(tally.explains(h.evidence) or tally.is_other(h.evidence) for h in open_):
+        others = [h for h in compared.open if not tally.explains(h.evidence)]
+        if compared.is_decidable and all(tally.is_other(h.evidence) for h in others):
             return []
         make = self._deep_probe if self.can_test else self._new_probe
         return [make() for _ in range(min(_ROUND, SAMPLES - self.asked))]
-
-    def _recheck_probes(
-        self, open_: Sequence[Held], tally: AnswerStatistics, nested: frozenset[str]
-    ) -> list[Probe]:
-        """Return probes of names that seem to hold a wildcard, and of those found genuine."""
-        found = []
-        for held in open_:
-            known = self.tests.setdefault(held.name, Tests())
-            if known.asked >= MOST_TESTS:
-                continue
-            if held.name in nested and len(known.answers) < _NESTED_ANSWERS:
-                found.append(self._probe_below(held.name))
-            elif len(known.repeats) < _REPEATS and self._is_genuine(held, tally):
-                found.append(Probe(held.name, below=held.name, is_repeat=True))
-        return found
 
     def learn(self, probe: Probe, status: DnsStatus, answers: Sequence[Record]) -> None:
         """Record what became of a probe; its question is spent whatever the outcome."""
@@ -226,20 +215,25 @@ class Level:
             return
         self.tested += 1
         known = self.tests.setdefault(probe.below, Tests())
+        if probe.is_repeat:
+            known.repeated += 1
+            known.repeats += [evidence] if has_reply else []
+            return
         known.asked += 1
-        if has_reply and probe.is_repeat:
-            known.repeats.append(evidence)
-        elif has_reply:
+        if has_reply:
             self.learn_below(probe.below, evidence)
 
     def learn_below(self, name: str, evidence: Evidence | None) -> None:
         """Record the answer for a random name below a candidate; nothing is a denial."""
         known = self.tests.setdefault(name, Tests())
+        was_denied, was_answered = bool(known.denied), bool(known.answers)
         if evidence:
             known.answers.append(evidence)
         else:
             known.denied += 1
-        self.is_flapping |= bool(known.denied and known.answers)
+        self.n_denied += bool(known.denied) - was_denied
+        self.n_answered += bool(known.answers) - was_answered
+        self.n_flapping += bool(known.denied and known.answers) - (was_denied and was_answered)
 
     def _learn_random(self, probe: Probe, status: DnsStatus, evidence: Evidence | None) -> None:
         self.asked += 1
@@ -298,7 +292,7 @@ class Level:
         """Whether random names were answered just so."""
         return bool(evidence.whole) and evidence.whole <= self._shown
 
-    def _tally(self, samples: Sequence[Evidence]) -> AnswerStatistics:
+    def tally(self, samples: Sequence[Evidence]) -> AnswerStatistics:
         counts = self.counted.copy()
         for held in self.held:
             explained = self.is_explained(held.evidence)
@@ -306,46 +300,14 @@ class Level:
         is_sure = self.can_test and len(samples) >= SAMPLES
         return AnswerStatistics(samples, counts, SURE if is_sure else UNCHECKED)
 
-    def _compare(self) -> tuple[AnswerStatistics, frozenset[str]]:
-        """Return the wildcard's answers, and candidates below which something else answers.
-
-        Below few such candidates there is a nested wildcard; many of them mean that the level's
-        wildcard gives rare answers.
-        """
-        tally = self._tally(self.random)
-        below = {h.name: self.tests[h.name].answers for h in self.held if h.name in self.tests}
-        nested = {n for n, found in below.items() if found and all(map(tally.is_other, found))}
-        if len(nested) > _MOST_NESTED:
-            nested = set()
-        found = [e for name, answers in below.items() if name not in nested for e in answers]
-        samples = [*self.random, *self.screened, *found]
-        is_more = len(samples) > len(self.random)
-        return (self._tally(samples) if is_more else tally), frozenset(nested)
-
-    def _exists(self, name: str, nested: frozenset[str]) -> bool:
-        """Whether names below a candidate show that it exists."""
-        if name in self.proven:
-            return True
-        known = self.tests.get(name)
-        if known is None or not self.can_test:
-            return False
-        if known.answers:
-            return name in nested and not known.denied and len(known.answers) >= _NESTED_ANSWERS
-        return known.denied >= self.denials_needed
-
-    def _is_genuine(self, held: Held, tally: AnswerStatistics) -> bool:
-        """Whether a candidate's answer differs from everything that the wildcard gave."""
-        common = tally.weight(held.evidence) > _MOST_ALIKE
-        if tally.explains(held.evidence) or not tally.is_other(held.evidence):
-            return False
-        if common and 2 * len(tally.samples) < self.offered - self.denials:
-            return False
-        known = self.tests.get(held.name, Tests())
-        return all(again and tally.is_other(again) for again in known.repeats)
+    @property
+    def has_rule(self) -> bool:
+        """Whether nothing is answered below names that exist, not by nested wildcards either."""
+        return self.is_blocked and bool(self.takes_asterisks) and not self.n_flapping
 
     def _compact(self) -> None:
         """Let go of the half that is likest to the wildcard so far; ``let_go`` counts it."""
-        tally = self._tally(self.random)
+        tally = self.tally(self.random)
         self.held.sort(
             key=lambda h: (
                 tally.explains(h.evidence),
@@ -362,7 +324,8 @@ class Level:
     def release(self) -> Iterator[tuple[Any, Verdict]]:
         """Every held candidate's load with its verdict; nothing is held afterwards."""
         packed = self._packed_answers()
-        tally, nested = self._compare()
+        compared = Comparison(self)
+        tally, own = compared.tally, compared.find_own()
         held, self.held = self.held, []
         for candidate in held:
             evidence = candidate.evidence
@@ -372,7 +335,10 @@ class Level:
                 continue
             explained = self.is_explained(evidence)
             self.counted.update(count_parts(evidence, explained=explained))
-            yield candidate.load, self._classify(candidate, tally, nested)
+            yield (
+                candidate.load,
+                Verdict.GENUINE if candidate.name in own else _classify(evidence, tally),
+            )
         for evidence in tally.samples[len(self.random) :]:
             self._show(evidence)
         self.tests.clear()
@@ -387,14 +353,8 @@ class Level:
         self.is_fickle |= bool(found)
         return found
 
-    def _classify(
-        self, candidate: Held, tally: AnswerStatistics, nested: frozenset[str]
-    ) -> Verdict:
-        if self._exists(candidate.name, nested):
-            return Verdict.GENUINE
-        if tally.explains(candidate.evidence):
-            return Verdict.WILDCARD
-        known = self.tests.get(candidate.name)
-        if known and len(known.repeats) >= _REPEATS and self._is_genuine(candidate, tally):
-            return Verdict.GENUINE
-        return Verdict.WILDCARD if tally.is_like(candidate.evidence) else Verdict.SUSPECTED
+
+def _classify(evidence: Evidence, tally: AnswerStatistics) -> Verdict:
+    """The verdict about a name that nothing shows to exist."""
+    is_wildcard = tally.explains(evidence) or tally.is_like(evidence)
+    return Verdict.WILDCARD if is_wildcard else Verdict.SUSPECTED

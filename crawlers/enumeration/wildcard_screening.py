@@ -16,9 +16,6 @@ from crawlers.enumeration.wildcard_statistics import (
     is_seldom,
 )
 
-# Names shown to exist before answers below others show that these do not.
-_LEAST_PROVEN = 2
-
 
 def can_screen(level: Level) -> bool:
     """Whether a denial below a name shows, and no wildcard further down hides, that it exists."""
@@ -39,9 +36,7 @@ def screen(level: Level, names: Sequence[str]) -> set[str]:
     if not can_screen(level) or (flaps and not is_seldom(flaps, len(names))):
         return set()
     needed = DENIALS_OF_DENYING if flaps else level.denials_needed
-    n_proven = sum(x.denied >= needed and not x.answers for x in known.values())
-    level.is_blocked |= n_proven >= _LEAST_PROVEN
-    if not level.is_blocked:
+    if not level.learn_blocking(needed):
         return set()
     tally = _tally(level, [e for x in known.values() for e in x.answers])
     gone = {n for n, x in known.items() if x.answers and not any(map(tally.is_other, x.answers))}

@@ -6,6 +6,7 @@ have given it far more often than it was seen.
 """
 
 import math
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -18,6 +19,8 @@ RUNGS = 4
 
 # A part that was seen so often beside others like it is one of a rotation.
 _COMMON = 8
+# How likely a level may accept a name whose answers were only by chance unlike the wildcard's.
+_CHANCE = 1e-4
 # A wildcard may deny itself so often, counted over so many names.
 _MOST_DENYING = 0.05
 _DENYING_NAMES = 100
@@ -132,6 +135,18 @@ class AnswerStatistics:
         """Whether random names were answered just so."""
         return bool(evidence.whole) and evidence.whole <= self._own[0]
 
+    def count_needed(self, n_candidates: int) -> int:
+        """How many repeated answers, unlike the wildcard's, show that a candidate has its own.
+
+        The wildcard's answers that no further sample had estimate how many of them are unknown
+        (Good and Turing).
+        """
+        rung = min(self.rung, RUNGS - 1)
+        parts = [set(seed.parts(rung)) for seed in self.samples]
+        times = Counter(part for found in parts for part in found)
+        n_single = sum(any(times[part] == 1 for part in found) for found in parts)
+        return count_needed(n_candidates, n_single, len(parts))
+
     def is_other(self, evidence: Evidence) -> bool:
         """Whether an answer cannot be the wildcard's."""
         if not evidence.alias:
@@ -157,6 +172,20 @@ class AnswerStatistics:
 
     def _is_rare(self, part: str) -> bool:
         return is_too_rare(max(1, self.counts[part]), self.usual, self.strictness)
+
+
+def count_needed(n_candidates: int, n_rare: int, n_seen: int) -> int:
+    """How many answers to repeated queries have to be rare before chance cannot explain them.
+
+    ``n_candidates`` had a rare first answer, any of them perhaps from the wildcard. ``n_rare`` of
+    ``n_seen`` answers of the wildcard were rare; the share assumed is an upper limit (three
+    standard deviations, or the rule of three where none was). With one that is not below 1 no
+    number suffices.
+    """
+    share = (n_rare + 3 * math.sqrt(n_rare + 1)) / max(1, n_seen)
+    if share >= 1:
+        return sys.maxsize
+    return max(2, math.ceil(math.log(_CHANCE / max(1, n_candidates)) / math.log(share)))
 
 
 def is_seldom(denied: int, offered: int) -> bool:
