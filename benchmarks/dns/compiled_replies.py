@@ -6,6 +6,7 @@ writes, octet for octet, and its records those that dnspython reads.
 """
 
 import argparse
+import os
 import random
 import socket
 import sys
@@ -63,6 +64,18 @@ class OneReply:
     def close(self) -> None:
         self._here.close()
         self._there.close()
+
+    def checks_bounds(self, packet: bytes, asked: bytes, rrtype: str, code: int) -> bool:
+        """Whether the loop stops where it would write a line outside of its region."""
+        length = self._memory.words[m.LENGTHS + m.OUT]
+        self._memory.words[m.LENGTHS + m.OUT] = 8
+        try:
+            self.read(packet, asked, rrtype, code, b"\0")
+        except RuntimeError:
+            return True
+        finally:
+            self._memory.words[m.LENGTHS + m.OUT] = length
+        return False
 
     def read(self, packet: bytes, asked: bytes, rrtype: str, code: int, rest: bytes) -> bytes:
         """The line that the loop writes for a packet, or nothing where it leaves it."""
@@ -159,12 +172,22 @@ def _result(question: Question, reply: Reply) -> Result | None:
     return Result(question, status, records, reply.authorities, _LABEL, rtt_ms=0.0, at=0.0)
 
 
+def _are_bounds_checked() -> bool:
+    """Whether an access outside of a region is noticed: the control of a run with bounds."""
+    asked = b"\3www\4test\0\0\1\0\1"
+    packet = b"\0\7\x84\x80\0\1\0\0\0\0\0\0" + asked
+    return OneReply().checks_bounds(packet, asked, "A", 1)
+
+
 def main() -> int:
     """Run, print the counts; 1 where a reply was misread."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packets", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    if os.environ.get("NUMBA_BOUNDSCHECK") == "1" and not _are_bounds_checked():
+        print("NUMBA_BOUNDSCHECK=1 has no effect", file=sys.stderr)
+        return 1
     comparison = Comparison(options.seed)
     comparison.run(options.packets)
     print(machine())

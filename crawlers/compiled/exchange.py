@@ -92,7 +92,14 @@ from crawlers.compiled.layout import (
 from crawlers.compiled.replies import NOERROR as HAS_ANSWERS
 from crawlers.compiled.replies import classify, write_end, write_reply
 from crawlers.compiled.sending import send_all
-from crawlers.compiled.views import view_cells, view_idents, view_octets, view_rows, view_words
+from crawlers.compiled.views import (
+    view_cells,
+    view_head,
+    view_idents,
+    view_octets,
+    view_rows,
+    view_words,
+)
 
 receive_many: Any = Imported("crawlers.compiled.system_calls", "receive_many")
 poll_until: Any = Imported("crawlers.compiled.system_calls", "poll_until")
@@ -113,7 +120,7 @@ _BATCH_LINES = BATCH * LONGEST_LINE
 def read_time(words: Any) -> Any:
     """Note and return the time."""
     read_clock(np.int32(_MONOTONIC), words[TIMESPEC])
-    timespec = view_words(words[TIMESPEC])
+    timespec = view_words(words, TIMESPEC)
     words[NOW] = timespec[0] * _US_PER_S + timespec[1] // _NS_PER_US
     return words[NOW]
 
@@ -121,7 +128,7 @@ def read_time(words: Any) -> Any:
 @compile_bare
 def set_timespec(words: Any, us: Any) -> Any:
     """Write a duration for the kernel; returns its address."""
-    timespec = view_words(words[TIMESPEC])
+    timespec = view_words(words, TIMESPEC)
     timespec[0], timespec[1] = us // _US_PER_S, us % _US_PER_S * _NS_PER_US
     return words[TIMESPEC]
 
@@ -129,23 +136,23 @@ def set_timespec(words: Any, us: Any) -> Any:
 @compile_bare
 def release_slot(words: Any, slot: Any, channel: Any) -> Any:
     """Free a slot and its id."""
-    slots = view_rows(words[SLOTS], SLOT_WORDS)
-    view_idents(words[TABLE])[channel, slots[slot, Q_IDENT]] = NOTHING
-    view_words(words[DEADLINES])[slot] = NEVER
-    view_words(words[FREE])[words[N_FREE]] = slot
+    slots = view_rows(words, SLOTS, SLOT_WORDS)
+    view_idents(words, TABLE)[channel, slots[slot, Q_IDENT]] = NOTHING
+    view_words(words, DEADLINES)[slot] = NEVER
+    view_words(words, FREE)[words[N_FREE]] = slot
     words[N_FREE] += 1
     words[IN_FLIGHT] -= 1
-    server = view_rows(words[CHANNELS], CHANNEL_WORDS)[channel, C_SERVER]
-    view_rows(words[SERVERS], SERVER_WORDS)[server, S_IN_FLIGHT] -= 1
+    server = view_rows(words, CHANNELS, CHANNEL_WORDS)[channel, C_SERVER]
+    view_rows(words, SERVERS, SERVER_WORDS)[server, S_IN_FLIGHT] -= 1
 
 
 @compile_bare
 def has_question(words: Any, packet: Any, size: Any, slot: Any) -> Any:
     """Whether a packet holds the question of a slot, octet for octet."""
-    length = view_rows(words[SLOTS], SLOT_WORDS)[slot, Q_LENGTH]
+    length = view_rows(words, SLOTS, SLOT_WORDS)[slot, Q_LENGTH]
     if size < _HEADER + length:
         return False
-    question = view_cells(words[QUESTIONS], QUESTION_CELL)[slot]
+    question = view_cells(words, QUESTIONS, QUESTION_CELL)[slot]
     for i in range(length):  # noqa: SIM110 -- loops are what the compiler knows
         if packet[_HEADER + i] != question[i]:
             return False
@@ -156,9 +163,9 @@ def has_question(words: Any, packet: Any, size: Any, slot: Any) -> Any:
 def note_denial(words: Any, tag: Any, status: Any) -> Any:
     """Count a denial by its tag; one of a tag that has no count becomes a result of its own."""
     if tag < words[N_COUNTED]:
-        view_rows(words[COUNTS], COUNT_WORDS)[tag, status] += 1
+        view_rows(words, COUNTS, COUNT_WORDS)[tag, status] += 1
         return
-    result = view_rows(words[RESULTS], RESULT_WORDS)[words[N_RESULTS]]
+    result = view_rows(words, RESULTS, RESULT_WORDS)[words[N_RESULTS]]
     result[R_TAG], result[R_AT] = tag, status
     words[N_RESULTS] += 1
 
@@ -166,10 +173,10 @@ def note_denial(words: Any, tag: Any, status: Any) -> Any:
 @compile_bare
 def end_line(words: Any, put: Any, tag: Any, number: Any, rtt_us: Any) -> Any:
     """Write the end of a line, with the server of this number; the line becomes a result."""
-    length = view_rows(words[SERVERS], SERVER_WORDS)[number, S_TEXT_LENGTH]
-    out, text = view_octets(words[OUT]), view_cells(words[SERVER_TEXTS], SERVER_TEXT)[number]
+    length = view_rows(words, SERVERS, SERVER_WORDS)[number, S_TEXT_LENGTH]
+    out, text = view_octets(words, OUT), view_cells(words, SERVER_TEXTS, SERVER_TEXT)[number]
     words[OUT_AT] = write_end(out, put, text, length, rtt_us, words[EPOCH] + words[NOW])
-    result = view_rows(words[RESULTS], RESULT_WORDS)[words[N_RESULTS]]
+    result = view_rows(words, RESULTS, RESULT_WORDS)[words[N_RESULTS]]
     result[R_TAG], result[R_AT] = tag, words[EPOCH] + words[NOW]
     words[N_RESULTS] += 1
 
@@ -184,23 +191,23 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
     is_left = status < 0 or (words[COUNTS] and status == HAS_ANSWERS)
     if is_left or not has_question(words, packet, size, slot):
         return False
-    row, out = view_rows(words[SLOTS], SLOT_WORDS)[slot], view_octets(words[OUT])
+    row, out = view_rows(words, SLOTS, SLOT_WORDS)[slot], view_octets(words, OUT)
     question_end, kind = _HEADER + row[Q_LENGTH], row[Q_TYPE]
     put = write_reply(
         packet,
         size,
         question_end,
         status,
-        view_words(words[TYPES])[kind],
-        view_cells(words[TYPE_TEXTS], TYPE_TEXT)[kind],
-        view_rows(words[CHAIN], CHAIN_WORDS),
+        view_words(words, TYPES)[kind],
+        view_cells(words, TYPE_TEXTS, TYPE_TEXT)[kind],
+        view_rows(words, CHAIN, CHAIN_WORDS),
         out,
         words[OUT_AT],
     )
     if put < 0:
         return False
-    number = view_rows(words[CHANNELS], CHANNEL_WORDS)[channel, C_SERVER]
-    server = view_rows(words[SERVERS], SERVER_WORDS)[number]
+    number = view_rows(words, CHANNELS, CHANNEL_WORDS)[channel, C_SERVER]
+    server = view_rows(words, SERVERS, SERVER_WORDS)[number]
     rtt_us = words[NOW] - row[Q_SENT_AT]
     if words[COUNTS]:
         note_denial(words, row[Q_TAG], status)
@@ -209,7 +216,7 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
     words[NOERROR + status] += 1
     server[S_ANSWERED] += 1
     server[S_RTT] = rtt_us
-    last, question = view_octets(words[LAST_QUESTION]), view_cells(words[QUESTIONS], QUESTION_CELL)
+    last, question = view_octets(words, LAST_QUESTION), view_cells(words, QUESTIONS, QUESTION_CELL)
     words[LAST_LENGTH], words[LAST_TAG] = row[Q_LENGTH], row[Q_TAG]
     for i in range(row[Q_LENGTH]):
         last[i] = question[slot, i]
@@ -222,8 +229,8 @@ def leave(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
     """Keep a packet for the reference engine; ``slot`` is ``NOTHING`` where its id is unknown."""
     n = words[N_UNUSUAL]
     row, kept = (
-        view_rows(words[UNUSUAL], UNUSUAL_WORDS)[n],
-        view_cells(words[UNUSUAL_PACKETS], RECEIVE_CELL),
+        view_rows(words, UNUSUAL, UNUSUAL_WORDS)[n],
+        view_cells(words, UNUSUAL_PACKETS, RECEIVE_CELL),
     )
     row[U_CHANNEL], row[U_SLOT], row[U_SIZE] = channel, slot, size
     for i in range(size):
@@ -235,10 +242,10 @@ def leave(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
 def read_batch(words: Any, channel: Any, n: Any) -> Any:
     """Match the packets of one system call to slots."""
     cells, headers = (
-        view_cells(words[RECEIVE_CELLS], RECEIVE_CELL),
-        view_rows(words[RECEIVE_HEADERS], HEADER_WORDS),
+        view_cells(words, RECEIVE_CELLS, RECEIVE_CELL),
+        view_rows(words, RECEIVE_HEADERS, HEADER_WORDS),
     )
-    idents = view_idents(words[TABLE])
+    idents = view_idents(words, TABLE)
     for i in range(n):
         packet, size = cells[i], min(headers[i, H_RECEIVED] & _LOWER_HALF, RECEIVE_CELL)
         slot: Any = NOTHING
@@ -261,7 +268,7 @@ def has_capacity(words: Any) -> Any:
 @compile_bare
 def receive_all(words: Any) -> Any:
     """Read what waits at the sockets that the last poll named; returns how many packets."""
-    polled, channels = view_words(words[POLLED]), view_rows(words[CHANNELS], CHANNEL_WORDS)
+    polled, channels = view_words(words, POLLED), view_rows(words, CHANNELS, CHANNEL_WORDS)
     received = 0
     for channel in range(words[N_CHANNELS]):
         # struct pollfd: the events that came are its upper 16 bits.
@@ -285,7 +292,7 @@ def receive_all(words: Any) -> Any:
 @compile_bare
 def expire(words: Any) -> Any:
     """List the slots after their deadline, and find the next deadline to look at."""
-    deadlines, expired = view_words(words[DEADLINES]), view_words(words[EXPIRED])
+    deadlines, expired = view_words(words, DEADLINES), view_words(words, EXPIRED)
     now, next_due, n = words[NOW], NEVER, words[N_EXPIRED]
     for slot in range(words[N_SLOTS]):
         if deadlines[slot] <= now:
@@ -321,7 +328,7 @@ def is_due(words: Any) -> Any:
 @compile_bare
 def step(address: Any) -> Any:
     """Send, receive and notice silence until Python has something to do; returns replies read."""
-    words = view_words(address)
+    words = view_head(address)
     read_time(words)
     total = 0
     while True:

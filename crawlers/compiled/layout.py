@@ -76,7 +76,9 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     TAGS,  # tags of the questions of TEXT; absent (0): their numbers
     COUNTS,  # denials by tag and status; absent (0): every reply becomes a line
 ) = range(40, 70)
-N_WORDS = 72
+# Added to the word of a region's address it gives the word of its length in octets.
+LENGTHS = 40
+N_WORDS = 112
 
 # Columns of a server's row.
 (

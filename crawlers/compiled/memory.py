@@ -58,6 +58,7 @@ class Memory:
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._block))
         for region, start in starts.items():
             self.words[region] = self.address + start
+            self.words[m.LENGTHS + region] = sizes[region]
         self._connect_cells(m.RECEIVE_HEADERS, m.RECEIVE_VECTORS, m.RECEIVE_CELLS, m.RECEIVE_CELL)
         self._connect_cells(m.SEND_HEADERS, m.SEND_VECTORS, m.SEND_CELLS, m.SEND_CELL)
         self._clear_slots(slots)
@@ -82,6 +83,7 @@ class Memory:
         """Let the loop read names from ``text``, one per line."""
         self._text = text
         self.words[m.TEXT] = ctypes.cast(ctypes.c_char_p(text), ctypes.c_void_p).value or 0
+        self.words[m.LENGTHS + m.TEXT] = len(text)
         self.words[m.TEXT_AT], self.words[m.TEXT_END] = 0, len(text)
         self.words[m.TYPE_AT] = 0
 
@@ -89,6 +91,7 @@ class Memory:
         """Let the loop use a writable buffer of 64-bit integers as a region."""
         self._buffers[region] = buffer
         self.words[region] = ctypes.addressof(ctypes.c_int64.from_buffer(buffer))
+        self.words[m.LENGTHS + region] = memoryview(buffer).nbytes
 
     def text_part(self, begin: int, end: int) -> str:
         """A part of the text that the loop reads."""

@@ -72,7 +72,14 @@ from crawlers.compiled.layout import (
     VECTOR_WORDS,
 )
 from crawlers.compiled.names import encode_line
-from crawlers.compiled.views import view_cells, view_idents, view_octets, view_rows, view_words
+from crawlers.compiled.views import (
+    view_cells,
+    view_idents,
+    view_octet,
+    view_octets,
+    view_rows,
+    view_words,
+)
 
 send_many: Any = Imported("crawlers.compiled.system_calls", "send_many")
 errno_location: Any = Imported("crawlers.compiled.system_calls", "errno_location")
@@ -91,13 +98,13 @@ _EDNS = np.frombuffer(b"\0\0\x29\x04\xd0\0\0\0\0\0\0", np.uint8)
 @compile_bare
 def find_errno() -> Any:
     """Return the number of the last error of this thread."""
-    return np.int64(view_octets(errno_location())[0])
+    return np.int64(view_octet(errno_location())[0])
 
 
 @compile_bare
 def mix_cases(words: Any, packet: Any, begin: Any, end: Any) -> Any:
     """Change letters to capitals at random ("0x20"), by bits of the random octets."""
-    random = view_octets(words[RANDOM])
+    random = view_octets(words, RANDOM)
     for i in range(begin, end):
         octet = packet[i]
         bit = i - begin
@@ -111,7 +118,7 @@ def mix_cases(words: Any, packet: Any, begin: Any, end: Any) -> Any:
 @compile_bare
 def choose_ident(words: Any, channel: Any) -> Any:
     """Return an unpredictable id that no query of this channel uses, or ``NOTHING``."""
-    table, random = view_idents(words[TABLE]), view_octets(words[RANDOM])
+    table, random = view_idents(words, TABLE), view_octets(words, RANDOM)
     for _ in range(16):
         at = words[RANDOM_AT]
         words[RANDOM_AT] = at + 2
@@ -124,7 +131,7 @@ def choose_ident(words: Any, channel: Any) -> Any:
 @compile_bare
 def end_of_line(words: Any) -> Any:
     """Return the end of the name at the cursor."""
-    text, at = view_octets(words[TEXT]), words[TEXT_AT]
+    text, at = view_octets(words, TEXT), words[TEXT_AT]
     while at < words[TEXT_END] and text[at] != _NEWLINE:
         at += 1
     return at
@@ -144,14 +151,14 @@ def step_cursor(words: Any, line_end: Any) -> Any:
 def find_tag(words: Any) -> Any:
     """Return the tag of the question at the cursor."""
     if words[TAGS]:
-        return view_words(words[TAGS])[words[NEXT_TAG]]
+        return view_words(words, TAGS)[words[NEXT_TAG]]
     return words[NEXT_TAG]
 
 
 @compile_bare
 def defer_question(words: Any, line_end: Any) -> Any:
     """Leave the question at the cursor to the reference engine."""
-    row = view_rows(words[DEFERRED], DEFERRED_WORDS)[words[N_DEFERRED]]
+    row = view_rows(words, DEFERRED, DEFERRED_WORDS)[words[N_DEFERRED]]
     row[D_BEGIN], row[D_END] = words[TEXT_AT], line_end
     row[D_TAG], row[D_TYPE] = find_tag(words), words[TYPE_AT]
     words[N_DEFERRED] += 1
@@ -161,7 +168,7 @@ def defer_question(words: Any, line_end: Any) -> Any:
 @compile_bare
 def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any) -> Any:
     """Build the query at the cursor for a slot; returns its octets, 0 if it cannot be sent."""
-    text = view_octets(words[TEXT])
+    text = view_octets(words, TEXT)
     end = encode_line(text, words[TEXT_AT], line_end, packet, _HEADER)
     if end < 0:
         return 0
@@ -170,7 +177,7 @@ def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any)
         return 0
     if words[CASE_MIXING]:
         mix_cases(words, packet, _HEADER, end)
-    code = view_words(words[TYPES])[words[TYPE_AT]]
+    code = view_words(words, TYPES)[words[TYPE_AT]]
     packet[end], packet[end + 1] = code >> 8, code & 255
     packet[end + 2], packet[end + 3] = 0, _IN
     end += 4
@@ -180,8 +187,8 @@ def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any)
     # RD; one question, and one additional record.
     packet[2], packet[5], packet[11] = words[RECURSION], 1, 1
     row, question = (
-        view_rows(words[SLOTS], SLOT_WORDS)[slot],
-        view_cells(words[QUESTIONS], QUESTION_CELL)[slot],
+        view_rows(words, SLOTS, SLOT_WORDS)[slot],
+        view_cells(words, QUESTIONS, QUESTION_CELL)[slot],
     )
     row[Q_TAG], row[Q_TYPE], row[Q_CHANNEL] = find_tag(words), words[TYPE_AT], channel
     row[Q_IDENT], row[Q_LENGTH] = ident, end - _HEADER
@@ -195,7 +202,7 @@ def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any)
 @compile_bare
 def transmit(words: Any, channel: Any, n: Any) -> Any:
     """Send the first ``n`` datagrams of the batch; returns how many the kernel took."""
-    fd = np.int32(view_rows(words[CHANNELS], CHANNEL_WORDS)[channel, C_FD])
+    fd = np.int32(view_rows(words, CHANNELS, CHANNEL_WORDS)[channel, C_FD])
     for _ in range(_TRIES):
         done = send_many(fd, words[SEND_HEADERS], np.uint32(n), np.int32(_DONT_WAIT))
         if done >= 0:
@@ -215,10 +222,10 @@ def build_batch(words: Any, channel: Any, wanted: Any) -> Any:
 
     The slot keeps the previous cursor, in case the kernel does not take the query.
     """
-    cells, free = view_cells(words[SEND_CELLS], SEND_CELL), view_words(words[FREE])
+    cells, free = view_cells(words, SEND_CELLS, SEND_CELL), view_words(words, FREE)
     slots, vectors = (
-        view_rows(words[SLOTS], SLOT_WORDS),
-        view_rows(words[SEND_VECTORS], VECTOR_WORDS),
+        view_rows(words, SLOTS, SLOT_WORDS),
+        view_rows(words, SEND_VECTORS, VECTOR_WORDS),
     )
     built = 0
     while built < wanted and words[TEXT_AT] < words[TEXT_END] and words[N_DEFERRED] < MOST_DEFERRED:
@@ -232,7 +239,7 @@ def build_batch(words: Any, channel: Any, wanted: Any) -> Any:
             defer_question(words, line_end)
             continue
         slots[slot, Q_SENT_AT] = words[TEXT_AT]
-        view_idents(words[TABLE])[channel, slots[slot, Q_IDENT]] = slot
+        view_idents(words, TABLE)[channel, slots[slot, Q_IDENT]] = slot
         vectors[built, 1] = size
         built += 1
         step_cursor(words, line_end)
@@ -242,8 +249,8 @@ def build_batch(words: Any, channel: Any, wanted: Any) -> Any:
 @compile_bare
 def cancel_rest(words: Any, channel: Any, taken: Any, built: Any) -> Any:
     """Return the cursor to the first query that the kernel did not take."""
-    slots, free = view_rows(words[SLOTS], SLOT_WORDS), view_words(words[FREE])
-    table, first = view_idents(words[TABLE]), free[words[N_FREE] - 1 - taken]
+    slots, free = view_rows(words, SLOTS, SLOT_WORDS), view_words(words, FREE)
+    table, first = view_idents(words, TABLE), free[words[N_FREE] - 1 - taken]
     words[TEXT_AT], words[TYPE_AT] = slots[first, Q_SENT_AT], slots[first, Q_TYPE]
     words[NEXT_TAG] -= built - taken
     for i in range(taken, built):
@@ -253,7 +260,7 @@ def cancel_rest(words: Any, channel: Any, taken: Any, built: Any) -> Any:
 @compile_bare
 def send_batch(words: Any, server: Any, channel: Any, wanted: Any) -> Any:
     """Send at most ``wanted`` queries by one channel; returns how many went."""
-    slots, free = view_rows(words[SLOTS], SLOT_WORDS), view_words(words[FREE])
+    slots, free = view_rows(words, SLOTS, SLOT_WORDS), view_words(words, FREE)
     built = build_batch(words, channel, wanted)
     taken = transmit(words, channel, built) if built else 0
     if taken < built:
@@ -262,7 +269,7 @@ def send_batch(words: Any, server: Any, channel: Any, wanted: Any) -> Any:
     for i in range(taken):
         slot = free[words[N_FREE] - 1 - i]
         slots[slot, Q_SENT_AT] = words[NOW]
-        view_words(words[DEADLINES])[slot] = deadline
+        view_words(words, DEADLINES)[slot] = deadline
     words[N_FREE] -= taken
     words[IN_FLIGHT] += taken
     words[SENT] += taken
@@ -285,7 +292,7 @@ def count_permitted(words: Any, server: Any) -> Any:
 @compile_bare
 def send_all(words: Any) -> Any:
     """Send to the servers in turn what their limits allow, at most a burst; returns how many."""
-    servers = view_rows(words[SERVERS], SERVER_WORDS)
+    servers = view_rows(words, SERVERS, SERVER_WORDS)
     sent, idle = 0, 0
     while sent < _BURST and idle < words[N_SERVERS] and words[TEXT_AT] < words[TEXT_END]:
         words[TURN] = (words[TURN] + 1) % words[N_SERVERS]
