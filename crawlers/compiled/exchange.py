@@ -81,10 +81,12 @@ from crawlers.compiled.layout import (
     TYPE_TEXT,
     TYPE_TEXTS,
     TYPES,
+    U_AT,
     U_CHANNEL,
     U_SIZE,
     U_SLOT,
     UNUSUAL,
+    UNUSUAL_BATCH,
     UNUSUAL_PACKETS,
     UNUSUAL_WORDS,
     WAIT_UNTIL,
@@ -108,7 +110,7 @@ nap: Any = Imported("crawlers.compiled.system_calls", "nap")
 _MONOTONIC, _DONT_WAIT = 1, 0x40
 _HEADER, _LOWER_HALF = 12, 0xFFFFFFFF
 _US_PER_S, _NS_PER_US = 1_000_000, 1_000
-# Below this many queries in flight replies are read as they come.
+# Below this many queries in flight replies are read, and left to Python, as they come.
 _FEW_IN_FLIGHT = 128
 # Deadlines are looked at together, since that means to look at all slots.
 _EXPIRY_US = 2_000
@@ -232,7 +234,7 @@ def leave(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
         view_rows(words, UNUSUAL, UNUSUAL_WORDS)[n],
         view_cells(words, UNUSUAL_PACKETS, RECEIVE_CELL),
     )
-    row[U_CHANNEL], row[U_SLOT], row[U_SIZE] = channel, slot, size
+    row[U_CHANNEL], row[U_SLOT], row[U_SIZE], row[U_AT] = channel, slot, size, words[NOW]
     for i in range(size):
         kept[n, i] = packet[i]
     words[N_UNUSUAL] = n + 1
@@ -315,8 +317,9 @@ def poll_sockets(words: Any, until: Any) -> Any:
 @compile_bare
 def is_due(words: Any) -> Any:
     """Whether Python has something to do."""
+    most = UNUSUAL_BATCH if words[IN_FLIGHT] >= _FEW_IN_FLIGHT else 1
     return (
-        words[N_UNUSUAL] > 0
+        words[N_UNUSUAL] >= most
         or words[N_EXPIRED] > 0
         or words[N_DEFERRED] > 0
         or words[SEND_ERROR] > 0

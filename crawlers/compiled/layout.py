@@ -119,7 +119,7 @@ RESULT_WORDS = 2
 COUNT_WORDS = 3
 MOST_RESULTS = 1 << 15
 # Columns of a packet that is read by the reference engine.
-U_CHANNEL, U_SLOT, U_SIZE = range(3)
+U_CHANNEL, U_SLOT, U_SIZE, U_AT = range(4)
 UNUSUAL_WORDS = 4
 
 IDENTS = 1 << 16
@@ -136,6 +136,8 @@ VECTOR_WORDS = 2
 CHAIN_WORDS = 2
 MOST_DEFERRED = 256
 MOST_UNUSUAL = 256
+# So many packets for the reference engine are read together while others keep coming.
+UNUSUAL_BATCH = 64
 RANDOM_OCTETS = 1 << 16
 # Random octets that one query uses: an id (tried again where it is in use), and cases of letters.
 CASE_OCTETS = 32

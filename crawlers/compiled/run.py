@@ -251,33 +251,42 @@ class CompiledRun(Run):
         return Question(name, rrtype, tag)
 
     def _read_unusual(self) -> None:
-        """Let the reference engine read packets that the loop left, those of a socket together."""
+        """Let the reference engine read packets that the loop left: those of a socket together."""
         rows, packets = self._memory.rows(m.UNUSUAL), self._memory.octets(m.UNUSUAL_PACKETS)
-        found: dict[int, dict[bytes, tuple[int, bytes]]] = {}
+        # By socket and time of arrival, the slot and packet of each id.
+        found: dict[tuple[int, int], dict[bytes, tuple[int, bytes]]] = {}
         for number in range(self._words[m.N_UNUSUAL]):
             row = rows[number * m.UNUSUAL_WORDS : (number + 1) * m.UNUSUAL_WORDS]
             start = number * m.RECEIVE_CELL
             packet = bytes(packets[start : start + row[m.U_SIZE]])
-            channel, slot = row[m.U_CHANNEL], row[m.U_SLOT]
-            replies = found.setdefault(channel, {})
+            place, slot = (row[m.U_CHANNEL], row[m.U_AT]), row[m.U_SLOT]
+            replies = found.setdefault(place, {})
             if packet[:2] in replies:
                 # A second reply with this id has to be matched after the first one.
-                self._read_for_slots(self._channels[channel], found.pop(channel))
-                replies = found.setdefault(channel, {})
+                self._read_for_slots(*place, found.pop(place))
+                replies = found.setdefault(place, {})
             replies[packet[:2]] = (slot, packet)
-        for channel, replies in found.items():
-            self._read_for_slots(self._channels[channel], replies)
+        for place, replies in found.items():
+            self._read_for_slots(*place, replies)
 
-    def _read_for_slots(self, channel: Channel, replies: dict[bytes, tuple[int, bytes]]) -> None:
+    def _read_for_slots(
+        self, number: int, at_us: int, replies: dict[bytes, tuple[int, bytes]]
+    ) -> None:
         """Read packets by id; each waits for one of the loop's queries (``NOTHING``: for none)."""
-        claimed: dict[bytes, tuple[int, Waiting]] = {}
+        channel, claimed = self._channels[number], dict[bytes, tuple[int, Waiting]]()
         for ident, (slot, _) in replies.items():
             # A retransmission has the same id by chance: it is more likely the one that is meant.
-            if slot != m.NOTHING and self._is_used(slot) and ident not in channel.pending:
+            # The slot may have been used again since, for a query with another id.
+            if (
+                slot != m.NOTHING
+                and self._is_used(slot)
+                and self._place(slot) == (channel, ident)
+                and ident not in channel.pending
+            ):
                 claimed[ident] = slot, self._waiting(slot)
                 channel.pending[ident] = claimed[ident][1]
         self.in_flight += len(claimed)
-        self.receiver.read(channel, [packet for _, packet in replies.values()])
+        self.receiver.read(channel, [packet for _, packet in replies.values()], at_us / _US)
         for ident, (slot, waiting) in claimed.items():
             if channel.pending.get(ident) is waiting:
                 # The packet was no reply to it.

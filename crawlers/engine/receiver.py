@@ -94,10 +94,16 @@ class Receiver:
         self._collect_tcp()
         self._expire()
 
-    def read(self, channel: Channel, packets: list[bytes]) -> None:  # noqa: C901, PLR0915
-        """The short way of replies: no record, or one address right behind the question."""
+    def read(  # noqa: C901, PLR0915
+        self, channel: Channel, packets: list[bytes], arrived_at: float | None = None
+    ) -> None:
+        """The short way of replies: no record, or one address right behind the question.
+
+        They arrived now, or at a time of ``time.monotonic``.
+        """
         # The path of most replies is one function: a call costs as much as its work.
-        pending, short, now = channel.pending, list[Result](), self.run.now()
+        pending, short = channel.pending, list[Result]()
+        now = self.run.now() if arrived_at is None else arrived_at
         find, find_kind, make, unpack = pending.get, self._kinds.get, _MAKE, _A_RECORD.unpack_from
         has_mixed_cases = self.run.config.case_mixing
         label, at, last_sent_at, rtt_ms = channel.peer.label, self.engine.epoch + now, 0.0, 0.0

@@ -26,7 +26,7 @@ _NO_TESTS = Tests()
 
 
 class Comparison:
-    """What the answers known so far say about a level's candidates.
+    """What the answers known so far show about a level's candidates.
 
     ``tally`` has the wildcard's answers, ``open`` the candidates that no denial shows to exist.
     """

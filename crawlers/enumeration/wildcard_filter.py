@@ -20,7 +20,7 @@ Asked = Iterable[tuple[int, str, str]]
 Ask = Callable[[Asked], Iterator[tuple[int, Answer]]]
 # A level is known by the number of its zone and by its own name.
 Key = tuple[int, str]
-# Names whose AAAA was denied that are queried again at one level.
+# Names with a denied AAAA that are queried again at one level.
 _DOUBTED = 6
 Judged = tuple[int, Answer, Verdict]
 

@@ -19,7 +19,7 @@ RUNGS = 4
 
 # A part that was seen so often beside others like it is one of a rotation.
 _COMMON = 8
-# How likely a level may accept a name whose answers were only by chance unlike the wildcard's.
+# Probability, per level, to accept a name with answers that differ by chance alone.
 _CHANCE = 1e-4
 # A wildcard may deny itself so often, counted over so many names.
 _MOST_DENYING = 0.05
