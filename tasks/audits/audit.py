@@ -21,7 +21,7 @@ from webapp.store.audits.policies import with_suppressions
 from webapp.store.models import Campaign, Survey
 from webapp.store.surveys import selectors
 
-# Rules that read what ``tasks.audits.records`` asks.
+# Rules that read what ``tasks.surveys.domain_records`` asks.
 RECORD_RULES = frozenset({"no-caa", "no-dnssec", "mail-concentration"})
 _EXPOSURE_RULES = frozenset({"outage-exposure"})
 

@@ -16,8 +16,8 @@ from audits.policy.model import Policy, json_schema
 from audits.rules.registry import RULES, THIN_DATA
 from core.errors import BadInput
 from crawlers.files.domain_list import read_domain_list
-from tasks.audits import records
 from tasks.audits.audit import RECORD_RULES, AuditOptions, run_audit
+from tasks.surveys import domain_records
 from tasks.surveys.study import finished
 from webapp.store.access.visibility import OPERATOR
 from webapp.store.audits.selectors import find_campaign
@@ -110,7 +110,7 @@ def audit_survey(request: AuditRequest) -> AuditReport:
     """Audit a finished survey; raises ``BadInput`` and ``MissingData``."""
     survey = finished(request.survey)
     if request.ask_records and needs_records(request.policy):
-        records.ask_records(survey)
+        domain_records.ask_records(survey)
     previous = finished(request.previous) if request.previous else None
     campaign = find_campaign(request.campaign, OPERATOR) if request.campaign else None
     options = AuditOptions(baseline=request.baseline, previous=previous, campaign=campaign)

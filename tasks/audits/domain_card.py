@@ -13,7 +13,7 @@ from analysis.deployment.countries import region_countries
 from audits.evaluation import evaluate_domain
 from audits.facts.domains import read_facts
 from audits.facts.exposures import add_exposures
-from audits.facts.records import DomainFacts, Exposure
+from audits.facts.records import ANSWERED, DomainFacts, Exposure
 from audits.grades import Grade, card_policy, grade
 from audits.rules.base import Context
 from audits.rules.concentration import operator_of
@@ -25,10 +25,13 @@ from tasks.resolution.engine_factory import Resolving
 from webapp.store.access.visibility import visible
 from webapp.store.models import Survey
 from webapp.store.surveys import index as survey_index
+from webapp.store.surveys import selectors
+from webapp.store.surveys.uploads import only_domain
 
 # Surveys that are looked through for a domain, the newest first.
 MAX_SURVEYS = 60
 MAX_EXPOSURES = 8
+_ISSUE_TAGS = ("issue", "issuewild")
 _ENDED_WELL = (str(SurveyState.FINISHED), str(SurveyState.PARTIAL))
 
 
@@ -36,9 +39,10 @@ _ENDED_WELL = (str(SurveyState.FINISHED), str(SurveyState.PARTIAL))
 class DomainCard:
     """One domain as the newest survey that holds it found it.
 
-    ``hosts`` are (provider, region, kind, names) of addresses in a cloud or CDN; ``mail`` operators
-    are known where an audit asked for MX records (``None`` else); ``exposures`` are outages, those
-    that take down most names first.
+    ``hosts`` are (provider, region, kind, names) of addresses in a cloud or CDN; ``cdns`` the
+    providers of those that are CDNs. ``mail`` operators and ``authorities``, the certificate
+    authorities that CAA records permit, are ``None`` where a query for MX or CAA has no answer;
+    ``exposures`` are outages, those that take down most names first.
     """
 
     domain: str
@@ -50,10 +54,16 @@ class DomainCard:
     servers: int
     operators: tuple[str, ...]
     mail: tuple[str, ...] | None
+    authorities: tuple[str, ...] | None
     dangling: int
     claimable: int
     exposures: tuple[Exposure, ...]
     grade: Grade
+
+    @property
+    def cdns(self) -> tuple[str, ...]:
+        """CDNs that serve some of the names."""
+        return tuple(sorted({provider for provider, _, kind, _ in self.hosts if kind == "cdn"}))
 
     def as_json(self) -> dict[str, Any]:
         """The card as the API gives it."""
@@ -69,7 +79,11 @@ class DomainCard:
             ],
             "name_servers": self.servers,
             "dns_operators": list(self.operators),
+            "cdns": list(self.cdns),
             "mail_operators": None if self.mail is None else list(self.mail),
+            "certificate_authorities": (
+                None if self.authorities is None else list(self.authorities)
+            ),
             "dangling_names": self.dangling,
             "claimable_names": self.claimable,
             "outages": [
@@ -111,11 +125,22 @@ def find_card(text: str, reader: Any) -> tuple[str, DomainCard | None]:
     domain = read_domain(text)
     ended = Survey.objects.filter(finished_at__isnull=False, state__in=_ENDED_WELL)
     for survey in visible(ended, reader).order_by("-finished_at", "-id")[:MAX_SURVEYS]:
-        index = survey_index.index_of(survey)
-        row = index.domain(domain) if index else None
-        if row is not None:
-            return domain, card_of(survey, domain, [row["shard"]])
+        if shards := _shards_with(survey, domain):
+            return domain, card_of(survey, domain, shards)
     return domain, None
+
+
+def _shards_with(survey: Survey, domain: str) -> list[str]:
+    """The shards of a survey that hold a domain.
+
+    A survey of one domain is read before its index is there: its card is shown when it ends.
+    """
+    index = survey_index.index_of(survey)
+    if index is not None:
+        row = index.domain(domain)
+        return [row["shard"]] if row else []
+    is_only = only_domain(survey.slug, survey.n_domains) == domain
+    return selectors.finished_shards(survey.slug) if is_only else []
 
 
 def card_of(survey: Survey, domain: str, shards: list[str]) -> DomainCard | None:
@@ -146,7 +171,7 @@ def _card(survey: Survey, facts: DomainFacts) -> DomainCard:
         countries=region_countries(),
         asked_ipv6=Resolving.from_json(survey.options).aaaa,
     )
-    mail = facts.records.get("MX")
+    mail, permits = (_answered(facts, kind) for kind in ("MX", "CAA"))
     exposures = sorted(facts.exposures, key=lambda e: (-e.down, -e.part, e.kind, e.target))
     return DomainCard(
         domain=facts.domain,
@@ -161,12 +186,30 @@ def _card(survey: Survey, facts: DomainFacts) -> DomainCard:
         ),
         servers=len({s.server for s in facts.servers}),
         operators=tuple(sorted({operator_of(s.server) for s in facts.servers})),
-        mail=None if mail is None else _mail_operators(mail.values),
+        mail=None if mail is None else _mail_operators(mail),
+        authorities=None if permits is None else _authorities(permits),
         dangling=len({d.name for d in facts.dangling}),
         claimable=len({d.name for d in facts.dangling if d.claimable}),
         exposures=tuple(e for e in exposures if e.down or e.part)[:MAX_EXPOSURES],
         grade=grade(evaluate_domain(facts, card_policy(), context)),
     )
+
+
+def _answered(facts: DomainFacts, kind: str) -> tuple[str, ...] | None:
+    """Records of a type; ``None`` where it was not asked, or the question failed."""
+    answer = facts.records.get(kind)
+    return answer.values if answer is not None and answer.status in ANSWERED else None
+
+
+def _authorities(values: Iterable[str]) -> tuple[str, ...]:
+    """Authorities that may issue certificates, of CAA records such as ``0 issue "ca.example"``.
+
+    ``issue`` and ``issuewild`` name an authority, with parameters after a semicolon (RFC 8659,
+    section 4.2); an empty name permits none.
+    """
+    fields = (value.split(" ", 2) for value in values)
+    issuers = (f[2].strip('"') for f in fields if len(f) == 3 and f[1].lower() in _ISSUE_TAGS)
+    return tuple(sorted({name for i in issuers if (name := i.partition(";")[0].strip().lower())}))
 
 
 def _mail_operators(values: Iterable[str]) -> tuple[str, ...]:

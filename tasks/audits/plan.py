@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from tasks.audits import records
 from tasks.audits.command import needs_records
 from tasks.audits.submission import NewAudit, list_bytes_of, resolve, survey_options
 from tasks.resolution.engine_factory import count_words
+from tasks.surveys import domain_records
 from webapp.store.surveys.services import ESTIMATE_QPS, Plan, Requester, plan_survey
 
 
@@ -36,9 +36,9 @@ def plan_audit(asked: NewAudit, maker: Requester) -> AuditPlan:
         n_words = count_words(survey_options(asked))
         plan, accepted = plan_survey(list_bytes_of(asked, found), n_words, maker.gone)
         entries = [entry.domain for entry in accepted.entries]
-    elif needs_records(policy) and records.may_be_asked(found.survey, maker.user):
-        entries = records.domains_of(found.survey)
-    n_records = records.count_questions(entries) if needs_records(policy) else 0
+    elif needs_records(policy) and domain_records.may_be_asked(found.survey, maker.user):
+        entries = domain_records.domains_of(found.survey)
+    n_records = domain_records.count_questions(entries) if needs_records(policy) else 0
     n_queries = (plan.estimated_queries if plan else 0) + n_records
     return AuditPlan(
         policy=policy.summary(),

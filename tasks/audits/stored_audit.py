@@ -12,11 +12,11 @@ from audits.findings import AuditReport
 from audits.policy.loading import parse_policy
 from core.errors import MissingData, NephoscopeError
 from core.statuses import SurveyState
-from tasks.audits import records
 from tasks.audits.audit import AuditOptions, run_audit
 from tasks.audits.command import exit_code, needs_records
 from tasks.platform.lease import Lease
 from tasks.platform.stop import Stopped
+from tasks.surveys import domain_records
 from webapp.store.access.visibility import visible
 from webapp.store.audits import findings, services
 from webapp.store.models import Audit, Campaign, Survey
@@ -56,9 +56,9 @@ def run(row: Audit, *, in_worker: bool) -> bool:
 def _apply_policy(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:
     survey = _survey_of(row)
     policy = parse_policy(row.policy_document.encode())
-    if needs_records(policy) and records.may_be_asked(survey, row.maker):
+    if needs_records(policy) and domain_records.may_be_asked(survey, row.maker):
         _show(lease, "ask")
-        records.ask_records(survey, in_worker=in_worker)
+        domain_records.ask_records(survey, in_worker=in_worker)
     _show(lease, "judge")
     options = AuditOptions(
         baseline=_baseline_of(row),

@@ -219,6 +219,11 @@ def country_codes() -> list[str]:
     return sorted(country_users())
 
 
+def region_names() -> list[str]:
+    """Return the regions that anyone may use, as ``aws/us-east-1``."""
+    return sorted(open_regions())
+
+
 def region_countries() -> list[str]:
     """Return the countries of regions that anyone may use."""
     return sorted({region.country for region in open_regions().values()} - {""})

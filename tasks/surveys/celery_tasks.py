@@ -10,7 +10,7 @@ from tasks.platform.leased_rows import queue_lost, queue_unless_queued
 from tasks.platform.log_context import add_log_fields
 from tasks.resolution.engine_factory import Resolving
 from tasks.resolution.shared_rate_limit import pace_for
-from tasks.surveys import second_pass, shard_run
+from tasks.surveys import domain_records, second_pass, shard_run
 from webapp.store.models import Survey
 from webapp.store.surveys import services, waiting
 
@@ -75,6 +75,7 @@ def conclude(survey_id: int) -> None:
     # The batches of a second pass are shards too: the last of them ends here again.
     if second_pass.start(survey):
         return
+    domain_records.ask_for_card(survey)
     try:
         shard_run.conclude(survey)
     except Unavailable as error:

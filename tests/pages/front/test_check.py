@@ -4,8 +4,10 @@ from typing import Any
 
 from django.test import Client
 
+from tasks.audits import domain_card
 from tests.pages.surveys.test_outages import finished
 from webapp.store.models import Survey
+from webapp.store.surveys import services
 
 __all__ = ["finished"]
 
@@ -15,6 +17,8 @@ def test_it_works(client: Client, finished: Survey) -> None:
     assert "What takes it down" in text
     card = client.get("/api/v1/domains/shop.example/card").json()
     assert card["survey"] == finished.slug
+    assert card["cdns"] == ["aws"]
+    assert card["mail_operators"] is card["certificate_authorities"] is None
     letter = card["grade"]["letter"]
     assert f"Why {letter}" in text
     assert f"grade {letter}" in client.get("/check/shop.example/badge.svg").content.decode()
@@ -25,6 +29,20 @@ def test_it_works(client: Client, finished: Survey) -> None:
         found = {row[1]: row[3] for row in rows["rows"]}
         if "shop.example" in found:
             assert found["shop.example"] == down
+
+
+def test_authorities_are_those_that_caa_records_permit() -> None:
+    values = ['0 issue "ca.example; account=1"', '128 issuewild "Other.example"', '0 issue ";"']
+    found = domain_card._authorities([*values, '0 iodef "mailto:a@ca.example"', "0 odd"])
+    assert found == ("ca.example", "other.example")
+
+
+def test_a_survey_of_one_domain_leads_to_its_card(client: Client, db: Any, settings: Any) -> None:
+    survey = services.create_survey(b"shop.example\n", name="Check", n_words=5)
+    text = client.get(f"/s/{survey.slug}/").content.decode()
+    assert 'data-card="/check/shop.example/"' in text
+    longer = services.create_survey(b"shop.example\nnews.example\n", name="Two", n_words=5)
+    assert "data-card" not in client.get(f"/s/{longer.slug}/").content.decode()
 
 
 def test_what_no_survey_holds_can_be_measured(client: Client, settings: Any, db: Any) -> None:

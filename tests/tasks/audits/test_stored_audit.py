@@ -61,7 +61,7 @@ def judged(row):
 @pytest.fixture(autouse=True)
 def without_questions(monkeypatch):
     """CAA was asked already, as far as an audit can see."""
-    monkeypatch.setattr("tasks.audits.records.were_asked", lambda survey: True)
+    monkeypatch.setattr("tasks.surveys.domain_records.were_asked", lambda survey: True)
 
 
 def start(survey, maker=ANONYMOUS, key=None, **more):

@@ -26,6 +26,7 @@ from webapp.store.models import Survey
 from webapp.store.requests.body_progress import get_body_progress
 from webapp.store.requests.list_slot import RETRY_AFTER_S, ClientGone, ListsBusy
 from webapp.store.surveys import drafts, selectors, services
+from webapp.store.surveys.uploads import only_domain
 
 SHOWN_REJECTIONS = 50
 
@@ -52,6 +53,7 @@ def survey(request: HttpRequest, slug: str) -> HttpResponse:
     survey = survey_or_404(request, slug)
     stored = selectors.reports(slug)
     context: dict[str, Any] = {"section": "reports", "survey": survey, "families": FAMILIES}
+    context["checked"] = only_domain(survey.slug, survey.n_domains)
     if not survey.is_final:
         # A reader of a share link may never start a survey.
         context["may_change"] = survey.maker_id in (None, request.user.pk)

@@ -41,3 +41,14 @@ def load_entries(slug: str, first: int, last: int) -> list[DomainEntry]:
             if position >= first:
                 entries.append(DomainEntry(domain=domain, rank=int(rank), line=int(line)))
     return entries
+
+
+def only_domain(slug: str, n_domains: int) -> str:
+    """The domain of a survey of one; empty for longer lists, and where no list is stored."""
+    if n_domains != 1:
+        return ""
+    try:
+        entries = load_entries(slug, 0, 1)
+    except MissingData:
+        return ""
+    return entries[0].domain if entries else ""

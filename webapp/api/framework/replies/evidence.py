@@ -241,7 +241,11 @@ class CardGrade(Schema):
 
 
 class DomainCard(Schema):
-    """One domain by the newest survey that holds it; ``mail_operators`` are null if not asked."""
+    """One domain by the newest survey that holds it.
+
+    ``mail_operators`` and ``certificate_authorities`` (those that CAA records permit; empty where
+    there is no such record) are null if MX or CAA was not asked.
+    """
 
     domain: str
     survey: str
@@ -251,7 +255,9 @@ class DomainCard(Schema):
     hosts: list[CardHost]
     name_servers: int
     dns_operators: list[str]
+    cdns: list[str]
     mail_operators: list[str] | None
+    certificate_authorities: list[str] | None
     dangling_names: int
     claimable_names: int
     outages: list[CardOutage]

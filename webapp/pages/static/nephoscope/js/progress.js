@@ -65,10 +65,13 @@ function showWaits(reason) {
   if (reason) put("waits", reason.charAt(0).toUpperCase() + reason.slice(1));
 }
 
-// Headings and buttons depend on the state, so that a new one takes a new page.
+// Headings and buttons depend on the state, so that a new one takes a new page; a survey of one domain
+// that ended well continues with the card of its domain.
 function isOver(state) {
   if (!state || state === box.dataset.state) return false;
-  location.reload();
+  if (box.dataset.card && ["finished", "partial"].includes(state))
+    location.assign(box.dataset.card);
+  else location.reload();
   return true;
 }
 

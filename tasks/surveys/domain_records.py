@@ -1,8 +1,9 @@
-"""Questions of an audit that a survey does not ask: CAA, DS and MX of each listed domain.
+"""CAA, DS and MX of each listed domain: asked by audits, and by surveys of one domain.
 
 Answers, failures and denials become the lake table ``audit_lookups`` of the survey.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from django.conf import settings
 from publicsuffixlist import PublicSuffixList
 
+from core.errors import NephoscopeError
 from core.records import Answer
 from core.statuses import DnsStatus
 from crawlers.engine.engine import Question
@@ -23,6 +25,8 @@ from webapp.store.surveys.uploads import list_path, load_entries
 TABLE = "audit_lookups"
 _PART = "audit"
 _TYPES = ("DS", "MX")
+
+log = logging.getLogger(__name__)
 
 
 def were_asked(survey: Survey) -> bool:
@@ -61,6 +65,20 @@ def ask_records(
     ]
     write_part(part_path(Path(settings.LAKE_DIR), survey.slug, TABLE, _PART), TABLE, rows)
     return len(rows)
+
+
+def ask_for_card(survey: Survey) -> None:
+    """Ask the records of a survey of one domain, so that its card can show and grade them.
+
+    A failure leaves them unknown, which the card states; the survey does not wait for them. Those
+    that vantage points asked are not asked from here.
+    """
+    if survey.n_domains != 1 or survey.options.get("vantages") or were_asked(survey):
+        return
+    try:
+        ask_records(survey, in_worker=True)
+    except NephoscopeError as error:
+        log.warning("survey %s: CAA, DS and MX were not asked: %s", survey.slug, error)
 
 
 def domains_of(survey: Survey) -> list[str]:
