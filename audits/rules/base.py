@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 from audits.facts.campaign import CampaignFacts, CampaignRow
 from audits.facts.records import Deployment, DomainFacts
 from audits.findings import MAX_EVIDENCE, Evidence, Judgement, Outcome, Severity
+from core.providers import PROVIDER_BY_ID
 
 
 class Parameters(BaseModel):
@@ -112,6 +113,12 @@ def placement_evidence(facts: DomainFacts, deployments: Iterable[Deployment]) ->
         )
         for d in deployments
     ]
+
+
+def region_text(provider: str | None, region: str | None) -> str:
+    """``Amazon us-east-1``: a region as messages name it; discriminators hold the provider's id."""
+    known = PROVIDER_BY_ID.get(provider or "")
+    return f"{known.name if known else provider or ''} {region or ''}".strip()
 
 
 def count_of(n: int, singular: str, plural: str = "") -> str:

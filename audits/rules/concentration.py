@@ -23,6 +23,7 @@ from audits.rules.base import (
     not_judged,
     passed,
     placement_evidence,
+    region_text,
 )
 
 
@@ -253,11 +254,11 @@ def _evaluate_isps(
     region: tuple[str, str],
 ) -> Judgement:
     assert context.campaign is not None
-    place = " ".join(region)
+    place, shown = " ".join(region), region_text(*region)
     fact = context.campaign.isps.get(region)
     if fact is None or fact.routes < parameters.min_routes:
         routes = fact.routes if fact else 0
-        reason = f"{count_of(routes, 'route')} of {place} measured, {parameters.min_routes} needed"
+        reason = f"{count_of(routes, 'route')} of {shown} measured, {parameters.min_routes} needed"
         return not_judged(facts, reason, n=routes, discriminator=place)
     first = fact.shares[0]
     if first.share < parameters.max_share and len(fact.shares) >= parameters.min_isps:
@@ -265,7 +266,7 @@ def _evaluate_isps(
     detail = f"{context.campaign.label}: AS{first.asn} {first.name} {first.share:.0%}"
     return finding(
         facts,
-        f"{first.share:.0%} of {count_of(fact.routes, 'route')} of {place} through "
+        f"{first.share:.0%} of {count_of(fact.routes, 'route')} of {shown} through "
         f"AS{first.asn} {first.name}; {count_of(len(fact.shares), 'ISP')}",
         n=fact.routes,
         discriminator=place,

@@ -16,6 +16,7 @@ from audits.rules.base import (
     not_applicable,
     not_judged,
     passed,
+    region_text,
 )
 
 
@@ -36,7 +37,7 @@ def decide_claimable(
     facts: DomainFacts, context: Context, parameters: NoParameters
 ) -> Iterator[Judgement]:
     """Each dangling name with a missing target that customers of the provider can choose."""
-    text = "leads to {0.missing}; anyone may be able to register it with {0.provider}"
+    text = "leads to {0.missing}; anyone may be able to register it with {1}"
     yield from _evaluate_dangling(facts, [d for d in facts.dangling if d.claimable], text)
 
 
@@ -49,7 +50,7 @@ def _evaluate_dangling(
         )
         yield finding(
             facts,
-            f"{d.name} " + text.format(d),
+            f"{d.name} " + text.format(d, region_text(d.provider, "")),
             n=1,
             discriminator=d.name,
             evidence=[evidence],
@@ -117,10 +118,11 @@ def decide_outage_exposure(
             continue
         any_finding = True
         target = " ".join(dict.fromkeys(part for part in (worst.provider, worst.target) if part))
-        detail = f"outage of {kind} {target}: {down} of {names} names down"
+        shown = region_text(worst.provider, "" if kind == "provider" else worst.target)
+        detail = f"outage of {kind} {shown}: {down} of {names} names down"
         yield finding(
             facts,
-            f"an outage of {kind} {target} takes {down:,} of {count_of(names, 'name')} down",
+            f"an outage of {kind} {shown} takes {down:,} of {count_of(names, 'name')} down",
             n=names,
             discriminator=f"{kind} {target}",
             evidence=[Evidence("placements", facts.domain, detail=detail)],

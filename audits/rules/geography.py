@@ -18,6 +18,7 @@ from audits.rules.base import (
     not_judged,
     passed,
     placement_evidence,
+    region_text,
 )
 
 
@@ -43,11 +44,11 @@ def decide_single_region(
         return
     regional = facts.in_regions
     provider, region = regional[0].provider, regional[0].region
-    addresses = sum(d.addresses for d in regional)
+    addresses, where = sum(d.addresses for d in regional), region_text(provider, region)
     yield finding(
         facts,
         f"{count_of(addresses, 'address', 'addresses')} of "
-        f"{count_of(sum(d.names for d in regional), 'name')}, all in {provider} {region}",
+        f"{count_of(sum(d.names for d in regional), 'name')}, all in {where}",
         n=addresses,
         confidence=share,
         evidence=placement_evidence(facts, regional),
@@ -108,7 +109,7 @@ def decide_single_zone(
     yield finding(
         facts,
         f"{count_of(total, 'address', 'addresses')}, all in zone {only.zone} of "
-        f"{only.provider} {only.region}",
+        f"{region_text(only.provider, only.region)}",
         n=total,
         confidence=min(share, *(z.confidence for z in known)),
         evidence=[_zone_evidence(facts, z) for z in known],
@@ -176,7 +177,10 @@ def _evaluate_region(
     addresses = sum(d.addresses for d in group)
     if country is None:
         yield not_judged(
-            facts, f"{place} is not in the region catalogue", n=addresses, discriminator=place
+            facts,
+            f"{region_text(*region)} is not in the region catalogue",
+            n=addresses,
+            discriminator=place,
         )
         return
     member = allowed.get(country)
@@ -185,7 +189,7 @@ def _evaluate_region(
         "discriminator": place,
         "evidence": placement_evidence(facts, group),
     }
-    where = f"{count_of(addresses, 'address', 'addresses')} in {place} ({country})"
+    where = f"{count_of(addresses, 'address', 'addresses')} in {region_text(*region)} ({country})"
     if member is None:
         yield finding(facts, f"{where}, outside the allowed countries", **details)
     elif member.valid_to and member.valid_to < context.now.date():

@@ -16,6 +16,7 @@ from audits.rules.base import (
     not_applicable,
     not_judged,
     passed,
+    region_text,
 )
 
 
@@ -75,7 +76,7 @@ def _evaluate_country(
     text = f"p95 {fact.p95_ms:.0f} ms ({fact.low_ms:.0f} to {fact.high_ms:.0f})"
     return finding(
         facts,
-        f"{country}: {text} to its best region {' '.join(region)}; "
+        f"{country}: {text} to its best region {region_text(*region)}; "
         f"at most {parameters.max_p95_ms:.0f} ms is asked for",
         n=fact.n,
         discriminator=country,
