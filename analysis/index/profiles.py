@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.deployment.cloud_names import (
     EXISTS,
@@ -43,8 +43,11 @@ FROM n LEFT JOIN p USING (name) LEFT JOIN f USING (name)
 ORDER BY len(coalesce(providers, [])) = 0, name LIMIT $limit OFFSET $offset
 """
 _DOMAIN_LIST = f"""
-WITH listed AS (SELECT *, count(*) OVER () AS total FROM domains WHERE contains(domain, $text)
-                ORDER BY rank, domain LIMIT $limit OFFSET $offset),
+WITH hosted AS (SELECT domain FROM {SITED} WHERE provider = $provider AND {IN_CLOUD}
+                AND ($region = '' OR (region = $region AND {IN_REGION}))),
+listed AS (SELECT *, count(*) OVER () AS total FROM domains WHERE contains(domain, $text)
+             AND ($provider = '' OR domain IN (FROM hosted))
+           ORDER BY rank, domain LIMIT $limit OFFSET $offset),
 used AS (
   SELECT domain, list_sort(list(DISTINCT provider)) AS providers, count(DISTINCT name) AS cloud
   FROM placements SEMI JOIN listed USING (domain) WHERE {IN_CLOUD} AND {IN_DOMAIN}
@@ -116,11 +119,26 @@ def keyed(sets: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str]]:
     return [(kind, provider, value) for kind, (provider, _, value) in pairs]
 
 
+class Hosted(NamedTuple):
+    """Where a domain has a name: in a provider, or in one of its regions. Empty: anywhere."""
+
+    provider: str = ""
+    region: str = ""
+
+
+ANYWHERE = Hosted()
+
+
 def domain_list(
-    root: Path, survey: str, text: str = "", page: int = 1, shards: Shards = None
+    root: Path,
+    survey: str,
+    text: str = "",
+    page: int = 1,
+    hosted: Hosted = ANYWHERE,
+    shards: Shards = None,
 ) -> dict[str, Any]:
     """A page of the survey's domains in rank order: ``{rows, total, page, pages}``."""
-    key = {"text": text.strip().lower()}
+    key = {"text": text.strip().lower(), **hosted._asdict()}
     with open_views(root, survey, shards) as connection:
         return _page(connection, _DOMAIN_LIST, key, page, DOMAINS_PER_PAGE)
 

@@ -304,9 +304,14 @@ def get_regions(request: HttpRequest, slug: str) -> Any:
 
 
 class DomainQuery(Schema):
-    """Filter and page of the domain list; ``cursor`` is the ``next`` of the page before."""
+    """Filter and page of the domain list; ``cursor`` is the ``next`` of the page before.
+
+    ``provider``, alone or with one of its regions, keeps the domains that have a name there.
+    """
 
     q: str = ""
+    provider: str = Field("", max_length=40)
+    region: str = Field("", max_length=60)
     page: int = 1
     cursor: str = Field("", pattern="^([1-9][0-9]{0,5})?$")
 
@@ -321,7 +326,8 @@ def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> 
     """List domains of the survey in rank order."""
     _known(request, slug)
     wanted = int(query.cursor) if query.cursor else query.page
-    found = evidence.domains(slug, query.q, min(max(wanted, 1), 100_000))
+    hosted = {"provider": query.provider, "region": query.region if query.provider else ""}
+    found = evidence.domains(slug, query.q, min(max(wanted, 1), 100_000), **hosted)
     more = found["page"] < found["pages"]
     return {**found, "next": str(found["page"] + 1) if more else None}
 

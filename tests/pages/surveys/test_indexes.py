@@ -42,6 +42,8 @@ def look(slug: str) -> dict[str, Any]:
         "beyond": evidence.domains(slug, "", 99),
         "found": evidence.domains(slug, "LINKED"),
         "nothing": evidence.domains(slug, "zzz"),
+        "hosted": evidence.domains(slug, provider="aws"),
+        "region": evidence.domains(slug, "linked", provider="aws", region="us-east-1"),
         "search": [r["name"] for r in evidence.search(slug, "www.", 5)],
     }
 
@@ -90,3 +92,18 @@ def test_an_index_that_cannot_be_made_costs_no_page(client: Client, surveys: lis
     survey_derived.try_index_survey(surveys[0])
     assert index.index_of(surveys[0]) is None
     assert client.get(f"/s/{surveys[0].slug}/domains/linkedin.com/").status_code == 200
+
+
+def test_domains_are_filtered_by_place(client: Client, surveys: list[Any]) -> None:
+    slug = surveys[0].slug
+    survey_derived.index_survey(surveys[0])
+    page = client.get(f"/s/{slug}/domains/", {"in": "aws.us-east-1"})
+    found = page.context["found"]
+    every = evidence.domains(slug)["total"]
+    assert 0 < found["total"] < every
+    assert all("aws" in row["providers"] for row in found["rows"])
+    assert f"{found['total']:,} domain" in page.content.decode()
+    query = {"provider": "aws", "region": "us-east-1"}
+    rows = client.get(f"/api/v1/surveys/{slug}/domains", query).json()
+    assert [r["domain"] for r in rows["rows"]] == [r["domain"] for r in found["rows"]]
+    assert client.get(f"/s/{slug}/domains/", {"in": "aws.no"}).context["found"]["total"] == 0

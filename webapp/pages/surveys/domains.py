@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
 from webapp.pages.surveys import diagrams
@@ -23,18 +24,42 @@ def page_number(request: HttpRequest) -> int:
 
 @require_GET
 def domains(request: HttpRequest, slug: str) -> HttpResponse:
-    """Domains of a survey in rank order, or those that hold the search's text."""
+    """Domains of a survey in rank order: all, or by text, and by provider or region."""
     survey = survey_or_404(request, slug)
     query = request.GET.get("q", "").strip()[:255]
+    hosted = request.GET.get("in", "").strip()[:100]
+    provider, _, region = hosted.partition(".")
     context = {
         "section": "domains",
         "survey": survey,
         "families": FAMILIES,
         "query": query,
-        "found": evidence.domains(slug, query, page_number(request)),
-        "names": evidence.search(slug, query, limit=12) if query else [],
+        "hosted": hosted,
+        "places": _places(slug),
+        "params": urlencode({"in": hosted}) if hosted else "",
+        "found": evidence.domains(
+            slug, query, page_number(request), provider=provider, region=region
+        ),
+        "names": evidence.search(slug, query, limit=12) if query and not hosted else [],
     }
     return render(request, "surveys/domains/list.html", context)
+
+
+def _places(slug: str) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(provider, its choices) for the filter: ``(key, text)`` of all of it, then its regions."""
+    regions = selectors.map_regions(slug)
+    return [
+        (
+            provider,
+            [(provider, f"{formatting.provider_name(provider)}, anywhere")]
+            + [
+                (f"{provider}.{r['region']}", f"{r['place']} ({r['region']})")
+                for r in sorted(regions, key=lambda r: -r["subdomains"])
+                if r["provider"] == provider
+            ],
+        )
+        for provider in evidence.providers(slug)
+    ]
 
 
 @require_GET

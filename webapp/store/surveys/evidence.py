@@ -19,23 +19,34 @@ _KEYED = {"pattern": "patterns", "region": "regions", "zone": "zones"}
 _OWN = ("shard", "part", "first", "total", "cloud", *survey_index.SETS)
 
 
-def domains(slug: str, query: str = "", page: int = 1) -> Row:
-    """A page of the survey's domains, by rank: ``{rows, total, page, pages}``."""
+def domains(
+    slug: str, query: str = "", page: int = 1, *, provider: str = "", region: str = ""
+) -> Row:
+    """A page of the survey's domains, by rank: ``{rows, total, page, pages}``.
+
+    ``provider``, alone or with ``region``, keeps the domains that have a name there.
+    """
     index = _index_of(slug)
     if index is None:
-        return profiles.domain_list(
-            settings.LAKE_DIR, slug, query, page, shards=finished_shards(slug)
-        )
-    size, text = profiles.DOMAINS_PER_PAGE, query.strip().lower()
-    places = index.matches(text) if text else range(index.domains.n_rows)
+        hosted = profiles.Hosted(provider, region)
+        shards = finished_shards(slug)
+        return profiles.domain_list(settings.LAKE_DIR, slug, query, page, hosted, shards)
+    size = profiles.DOMAINS_PER_PAGE
+    places = index.chosen(query.strip().lower(), provider, region)
     found = page_place(len(places), page, size)
     first = (found["page"] - 1) * size
-    if text:
-        chosen = [int(place) for place in places[first : first + size]]
-        rows = [index.domains.rows(place, 1, _LISTED)[0] for place in chosen]
-    else:
+    if isinstance(places, range):
         rows = index.domains.rows(first, size, _LISTED)
+    else:
+        chosen = places[first : first + size]
+        rows = [index.domains.rows(place, 1, _LISTED)[0] for place in chosen]
     return {**found, "rows": rows}
+
+
+def providers(slug: str) -> list[str]:
+    """Providers that the list of domains can be filtered by; none before the index is there."""
+    index = _index_of(slug)
+    return index.providers() if index else []
 
 
 def page_place(total: int, page: int, size: int) -> Row:

@@ -100,6 +100,25 @@ class Index:
         hits = pc.match_substring(_domain_column(self.folder), text)
         return np.flatnonzero(hits.to_numpy(zero_copy_only=False))
 
+    def chosen(self, text: str, provider: str, region: str) -> Sequence[int]:
+        """Numbers of the rows, by rank: the text in the domain, a name in the provider or region.
+
+        Empty values choose all.
+        """
+        places: Sequence[int] = range(self.domains.n_rows)
+        if text:
+            places = self.matches(text).tolist()
+        if not provider:
+            return places
+        kind, key = ("regions", f"{provider} {region}") if region else ("providers", provider)
+        there = set(self.having(kind, key).tolist())
+        return [place for place in places if place in there] if text else sorted(there)
+
+    def providers(self) -> list[str]:
+        """Providers that have a name of some domain."""
+        found: list[str] = pc.unique(_set_column(self.folder, "providers").flatten()).to_pylist()
+        return sorted(found)
+
     def names_holding(self, text: str, limit: int) -> list[str] | None:
         """The closest names that hold the text; ``None`` where an index of old has no names."""
         path = self.folder / NAMES

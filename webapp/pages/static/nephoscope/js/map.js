@@ -24,10 +24,15 @@ let userMoved = false;
 let isFitting = false;
 
 /* Regions */
-function radius(spot) {
+function radiusOf(subdomains) {
   const largest = Math.max(18, Math.min(54, box.clientWidth * 0.052));
-  return Math.max(2, largest * Math.sqrt(spot.subdomains / spots[0].subdomains));
+  return Math.max(2, largest * Math.sqrt(subdomains / Math.max(1, spots[0].subdomains)));
 }
+const radius = (spot) => radiusOf(spot.subdomains);
+// With an earlier survey beside it, its number follows.
+const isBeside = spots.some((spot) => "then" in spot);
+const numbers = (spot) =>
+  isBeside ? `${count(spot.subdomains)} (${count(spot.then)})` : count(spot.subdomains);
 
 function addSpot(spot) {
   const at = [spot.latitude, spot.longitude];
@@ -41,6 +46,13 @@ function addSpot(spot) {
     radius: 4,
     className: `spot hue--${spot.provider}`,
   }).addTo(map);
+  if (isBeside) {
+    spot.past = L.circleMarker(at, {
+      renderer: svg,
+      interactive: false,
+      className: `spot-then hue--${spot.provider}`,
+    }).addTo(map);
+  }
   const icon = L.divIcon({
     className: `pin hue--${spot.provider}`,
     html: `<span class="pin__dot" aria-hidden="true"></span>`,
@@ -69,7 +81,7 @@ function addSpot(spot) {
   const name = document.createElement("b");
   name.textContent = spot.place;
   const number = document.createElement("span");
-  number.textContent = count(spot.subdomains);
+  number.textContent = numbers(spot);
   spot.label.append(name, number);
 }
 
@@ -123,6 +135,7 @@ function arrange() {
     const at = map.containerPointToLatLng(L.point(places[i]));
     spot.pin.setLatLng(at);
     spot.disc.setLatLng(at).setRadius(radius(spot));
+    spot.past?.setLatLng(at).setRadius(radiusOf(spot.then));
     const far = Math.hypot(places[i].x - homes[i].x, places[i].y - homes[i].y) > 12;
     spot.leader.setLatLngs(far ? [[spot.latitude, spot.longitude], at] : []);
     spot.at = places[i];
