@@ -29,6 +29,20 @@ def test_a_country_and_a_network_are_added_by_keyboard(visit: Any) -> None:
     assert found == []
 
 
+def test_a_region_is_chosen_by_its_name(visit: Any) -> None:
+    page = visit("/recommendations/clients/")
+    field = page.locator("#id_current")
+    field.fill("aws/eu-west-1")
+    picker = page.locator("[data-code-picker=id_current]")
+    picker.get_by_role("combobox", name="Choose a region").select_option("aws/us-east-1")
+    picker.get_by_role("button", name="Add").focus()
+    page.keyboard.press("Enter")
+    assert field.input_value() == "aws/eu-west-1, aws/us-east-1"
+    assert "N. Virginia" in picker.get_by_role("status").inner_text()
+    page.keyboard.press("Enter")
+    assert field.input_value() == "aws/eu-west-1, aws/us-east-1"
+
+
 def test_without_script_the_text_area_is_all_there_is(visit: Any) -> None:
     page = visit("/recommendations/clients/", width=390, script=False)
     assert not page.locator("[data-client-picker]").is_visible()

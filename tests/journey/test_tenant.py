@@ -109,7 +109,7 @@ def settle(page):
 def test_domains_become_a_recommendation(ada, tenancy):
     page = ada.page
     assert f"{len(tenancy.domains)} domains, about" in ada.plan
-    assert "DE 40" in ada.plan.replace("\u202f", " ")
+    assert "Germany 40" in ada.plan.replace("\u202f", " ")
     assert "survey" in ada.waiting.lower() or "worker" in ada.waiting.lower()
     text = page.inner_text("main")
     assert "optimal for these inputs" in text
@@ -140,6 +140,10 @@ def test_constraints_are_solved_again_in_place(ada):
     settle(page)
     assert len(figures(page)[0]) == 2
     assert page.evaluate("window.stayed") is True
+    with page.expect_navigation():
+        page.click("[data-undo]")
+    assert "k=2" not in page.url
+    assert figures(page) == (after, worse)
     with page.expect_navigation():
         page.click("[data-reset]")
     page.wait_for_selector("[data-recommendation] .arc", state="attached")
@@ -205,7 +209,7 @@ def test_the_keyboard_reaches_sizes_and_constraints(ada):
     page.focus("[data-part=curve] a >> nth=0")
     sizes = page.locator("[data-part=curve] a").count()
     reached = []
-    for _ in range(sizes + 40):
+    for _ in range(sizes + 50):
         reached.append(page.evaluate("document.activeElement.id || document.activeElement.tagName"))
         page.keyboard.press("Tab")
     wanted = ["try_percentile", "try_include", "try_exclude", "try_country", "try_share"]
@@ -282,3 +286,18 @@ def test_it_reads_without_script(ada, person):
     assert "The best set of each size" in text
     assert "Failures" in text
     assert window.page.locator("[data-part=sets] tr[aria-current] th").inner_text() == "2"
+
+
+def test_a_check_of_one_domain_ends_at_its_card(person, tenancy):
+    """Without an account: plan, run, and the card with what only a check asks (MX, CAA, DS)."""
+    window, domain = person(), tenancy.domains[0]
+    window.open(f"/check/{domain}/")
+    page = window.page
+    page.click("text=Plan the check")
+    assert "MX, DS and CAA" in page.inner_text("main")
+    page.click("text=Run the survey")
+    page.wait_for_url(f"**/check/{domain}/", timeout=ANSWER_S * 1000)
+    text = page.inner_text("main")
+    assert "Certificate authorities" in text
+    assert "not asked" not in text
+    assert window.faults == []

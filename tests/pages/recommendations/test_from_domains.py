@@ -427,7 +427,7 @@ def test_a_plan_needs_no_account_and_is_kept_for_who_signs_in():
     back = parse_qs(urlsplit(sent["Location"]).query)["next"][0]
     again = member("olga").get(back).content.decode()
     assert "2 domains, about" in again
-    assert "DE 53.3" in again
+    assert "Germany 53.3" in again
     assert "Needs an account" not in again
 
 

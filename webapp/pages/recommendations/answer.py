@@ -9,6 +9,7 @@ from typing import Any
 
 from webapp.pages.recommendations.constraints import controls
 from webapp.pages.recommendations.curve import draw_curve
+from webapp.pages.recommendations.limits import country_choices, region_choices
 from webapp.pages.recommendations.sentences import Asked, amount, headline, sentences, steps
 from webapp.pages.recommendations.service_map import map_data, served_by
 from webapp.pages.ui import formatting
@@ -175,7 +176,12 @@ def _choices(look: AnswerView, inputs: Part, files: Collection[str]) -> dict[str
     """What constraints can be tried, and on which regions."""
     places = inputs.get("places", [])
     names = [place["region"] for place in places]
-    return {"controls": controls(look.options, places, files), "names": names}
+    return {
+        "controls": controls(look.options, places, files),
+        "names": names,
+        "regions": region_choices(names),
+        "countries": country_choices({place.get("country") or "" for place in places}),
+    }
 
 
 def _origin(source: Part) -> dict[str, Any]:

@@ -18,9 +18,11 @@ from tasks.recommendations import celery_tasks, client_latencies, from_domains
 from tasks.surveys.submission import submit
 from webapp.pages.recommendations.limits import (
     FIELDS,
+    Choices,
     LimitsForm,
     check_joint_budget,
     describe_limits,
+    region_choices,
 )
 from webapp.pages.surveys.domains import best_ranked
 from webapp.pages.surveys.forms import SurveyForm
@@ -77,6 +79,11 @@ class ClientsForm(AudienceForm, LimitsForm):
 
     current = forms.CharField(required=False, max_length=2000)
     name = forms.CharField(required=False, max_length=200)
+
+    @property
+    def regions(self) -> list[Choices]:
+        """Regions that can be in use, by provider."""
+        return region_choices(from_domains.region_names())
 
 
 @require_http_methods(["GET", "POST"])

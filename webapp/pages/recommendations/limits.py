@@ -1,6 +1,6 @@
 """Constraints that a form takes before samples are known: residency, zones, ISPs, joint budget."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -8,12 +8,38 @@ from django import forms
 from core.errors import BadInput
 from tasks.recommendations.client_latencies import ZONES_IN_USE, check_isps_known
 from tasks.recommendations.from_domains import region_continents, region_countries
+from webapp.pages.ui import formatting
+from webapp.store.ranges.region_places import country_name, place_name
 
+# The heading of a group, empty for none, with its values and texts.
+Choices = tuple[str, list[tuple[str, str]]]
 FIELDS = ("country", "continent", "min_zones", "min_isps", "joint_budget")
 
 
 def _continents() -> list[tuple[str, str]]:
     return [(name, name.replace("-", " ").title()) for name in region_continents()]
+
+
+def region_choices(names: Iterable[str]) -> list[Choices]:
+    """Regions such as ``aws/us-east-1`` by the name of their provider, each with its place."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name in names:
+        provider, _, code = name.rpartition("/")
+        place = place_name(name)
+        text = f"{place} ({code})" if place else code
+        found.setdefault(formatting.provider_name(provider) if provider else "", []).append(
+            (name, text)
+        )
+    return [
+        (title, sorted(choices, key=lambda choice: choice[1]))
+        for title, choices in sorted(found.items())
+    ]
+
+
+def country_choices(codes: Iterable[str]) -> list[Choices]:
+    """Countries by name."""
+    named = [(code, country_name(code)) for code in codes if code]
+    return [("", sorted(named, key=lambda choice: choice[1]))]
 
 
 class LimitsForm(forms.Form):
@@ -28,6 +54,11 @@ class LimitsForm(forms.Form):
     def continents(self) -> list[tuple[str, str]]:
         """Values and labels of the choice."""
         return _continents()
+
+    @property
+    def countries(self) -> list[Choices]:
+        """Codes and names of the countries that have a region."""
+        return country_choices(region_countries())
 
     def clean_country(self) -> list[str]:
         names = [part.strip().upper() for part in self.cleaned_data["country"].split(",")]

@@ -21,6 +21,14 @@ function fromForm() {
   return params;
 }
 
+/* How many changes of this visit the address holds; the browser keeps it with the entry */
+const changes = () => history.state?.changes ?? 0;
+const undo = root.querySelector("[data-undo]");
+
+function showUndo() {
+  if (undo) undo.hidden = !changes();
+}
+
 function isChanged() {
   return new URLSearchParams(location.search).has("set");
 }
@@ -60,7 +68,11 @@ async function look(params, { push = true } = {}) {
   turn += 1;
   const mine = turn;
   const query = `${params}`;
-  if (push) history.pushState(null, "", query ? `?${query}` : location.pathname);
+  if (push) {
+    const entry = { changes: changes() + 1 };
+    history.pushState(entry, "", query ? `?${query}` : location.pathname);
+    showUndo();
+  }
   busy(true, ["head", "body", "curve", "sets"]);
   try {
     await load(params, "set", mine);
@@ -145,7 +157,7 @@ sizes?.addEventListener("input", (event) => {
     params.set("k", size.k);
     if (!form) return location.assign(`?${params}`);
     form.elements.k.value = size.k;
-    history.replaceState(null, "", `?${params}`);
+    history.replaceState(history.state, "", `?${params}`);
     return look(params, { push: false });
   }, SLIDE_MS);
 });
@@ -156,6 +168,7 @@ root.addEventListener("click", (event) => {
   const link = event.target.closest("a[data-look], a[data-add], a[data-reset]");
   const mode = event.target.closest("[data-mode]");
   if (event.target.closest("[data-print]")) window.print();
+  if (event.target.closest("[data-undo]")) return history.back();
   if (mode) return show(mode.dataset.mode);
   if (!link || !form) return undefined;
   event.preventDefault();
@@ -191,4 +204,5 @@ form?.addEventListener("submit", (event) => {
   look(fromForm());
 });
 addEventListener("popstate", () => location.reload());
+showUndo();
 if (isChanged()) keepUp(new URLSearchParams(location.search));
