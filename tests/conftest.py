@@ -26,6 +26,8 @@ hypothesis_settings.register_profile("patient", deadline=None, max_examples=exam
 hypothesis_settings.load_profile("patient")
 
 
+# The property of a test under which a journey records its decisions, fields, keys and seconds.
+JOURNEY = "journey"
 _HERE = Path(__file__).parent
 # The tests of a folder share a Chromium with a filled site, or namespaces: one process runs them.
 SHARED_FOLDERS = {
@@ -63,6 +65,20 @@ class FileScheduling(LoadScopeScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> FileScheduling:
     return FileScheduling(config, log)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print what the journeys cost their reader; without xdist, too, it is the end of the run."""
+    reports = [r for group in terminalreporter.stats.values() for r in group]
+    found = [
+        text
+        for report in reports
+        for name, text in getattr(report, "user_properties", ())
+        if name == JOURNEY and report.when == "call"
+    ]
+    if found:
+        terminalreporter.section("journeys by keyboard alone")
+        terminalreporter.write_line("\n".join(sorted(found)))
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Gallery
+from tests.conftest import JOURNEY
 from tests.sites import PATIENCE_MS
 
 MAX_DECISIONS = 5
@@ -158,12 +159,12 @@ OF_AN_ACCOUNT = (domains, campaign)
 
 @pytest.mark.parametrize("walk", JOURNEYS, ids=lambda walk: walk.__name__)
 def test_a_journey_takes_a_keyboard_and_five_decisions(
-    walk: Any, visit: Any, gallery: Gallery
+    walk: Any, visit: Any, gallery: Gallery, record_property: Any
 ) -> None:
     session = (("sessionid", gallery.slugs["session"]),)
     at = Journey(visit("/", cookies=session if walk in OF_AN_ACCOUNT else ()))
     walk(at)
     seconds = time.monotonic() - at.begun
     counted = f"{at.decisions} decisions, {at.fields} fields, {at.keys} keys"
-    print(f"{walk.__doc__} {counted}, {seconds:.1f} s")  # noqa: T201
+    record_property(JOURNEY, f"{walk.__doc__} {counted}, {seconds:.1f} s")
     assert 0 < at.decisions <= MAX_DECISIONS
