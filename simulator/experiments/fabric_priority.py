@@ -116,12 +116,17 @@ def _unit(name: str) -> str:
     return "%" if name.startswith("change") or name == "load" else "ms"
 
 
+def _signed(percent: float) -> str:
+    """With a minus sign instead of a hyphen."""
+    return f"{percent:.0f}".replace("-", "\u2212")
+
+
 def headline(v: Mapping[str, float]) -> str:
     """The finding of a run."""
     return (
         f"At a realised load of {v['load']:.0f}\u00a0%, two priorities change the mean completion "
-        f"of small flows by {v['change_of_small_mean']:.0f}\u00a0%, and their p99.9 by "
-        f"{v['change_of_small_p99_9']:.0f}\u00a0%"
+        f"of small flows by {_signed(v['change_of_small_mean'])}\u00a0%, and their p99.9 by "
+        f"{_signed(v['change_of_small_p99_9'])}\u00a0%"
     )
 
 

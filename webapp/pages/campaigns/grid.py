@@ -17,6 +17,7 @@ from webapp.pages.ui import formatting
 from webapp.pages.ui.links import with_query
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns.places import vantage_places
+from webapp.store.ranges.region_places import place_name
 
 Row = dict[str, Any]
 # What may be shown in the cells, with its name.
@@ -121,7 +122,7 @@ def _head(request: HttpRequest, region: str, sort: Row) -> Row:
         request, sort=region, down="1" if is_by and not sort["down"] else "", page=""
     )
     order = ("descending" if sort["down"] else "ascending") if is_by else ""
-    return {"region": region, "href": again, "order": order}
+    return {"region": region, "place": place_name(region), "href": again, "order": order}
 
 
 def _params(request: HttpRequest) -> str:

@@ -5,6 +5,7 @@ text is drawn larger, so that only the labels that keep apart there as well are 
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,8 @@ class _Circle:
     x: float
     y: float
     radius: float
+    # The place, with the provider where several have a region there.
+    name: str
 
 
 def draw(
@@ -64,11 +67,15 @@ def _place_circles(regions: Sequence[dict[str, Any]]) -> list[_Circle]:
     """Circles by area, the largest first; small ones are moved apart."""
     known = [r for r in regions if r["latitude"] is not None and r["subdomains"]]
     known.sort(key=lambda r: -r["subdomains"])
+    at_place = Counter(r["place"] for r in known)
     circles: list[_Circle] = []
     for region in known:
         radius = max(_SMALLEST, _LARGEST * math.sqrt(region["subdomains"] / known[0]["subdomains"]))
         x, y = _free_place(*world_map.project(region["latitude"], region["longitude"]), circles)
-        circles.append(_Circle(region, x, y, round(radius, 1)))
+        name = region["place"]
+        if at_place[name] > 1:
+            name += f" ({formatting.provider_name(region['provider'])})"
+        circles.append(_Circle(region, x, y, round(radius, 1), name))
     return circles
 
 
@@ -94,12 +101,13 @@ def _view_box(circles: Sequence[_Circle]) -> Box:
     return left, top, right - left, height
 
 
-def _words(region: dict[str, Any], failed: str) -> tuple[str, str]:
+def _words(circle: _Circle, failed: str) -> tuple[str, str]:
     """The two lines of a label."""
+    region = circle.region
     if key_of(region) == failed:
         down = formatting.count(region["outage"]["down"])
-        return f"{region['place']} is down", f"{down} names unreachable"
-    return region["place"], formatting.count(region["subdomains"])
+        return f"{circle.name} is down", f"{down} names unreachable"
+    return circle.name, formatting.count(region["subdomains"])
 
 
 def _place_labels(
@@ -115,7 +123,7 @@ def _place_labels(
     taken_on_phones: list[Box] = []
     found: list[dict[str, Any] | None] = [None] * len(circles)
     for i in order:
-        lines = _words(circles[i].region, failed)
+        lines = _words(circles[i], failed)
         others = [*taken, *(box for j, box in enumerate(dots) if j != i)]
         label = _free_label(circles[i], lines, others)
         if label is None:

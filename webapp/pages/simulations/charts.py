@@ -29,7 +29,7 @@ class _Shape:
 
 
 # The page shows the tall one on phones.
-_SHAPES = (_Shape("wide", 640.0, 190.0, 190.0, 46.0), _Shape("tall", 340.0, 0.0, 160.0, 62.0, 18.0))
+_SHAPES = (_Shape("wide", 720.0, 270.0, 190.0, 46.0), _Shape("tall", 340.0, 0.0, 160.0, 62.0, 18.0))
 
 
 def draw(chart: Mapping[str, Any], beside: Mapping[str, Any] | None = None) -> dict[str, Any]:

@@ -39,6 +39,8 @@ _NAMED = {
     "outages": ("target",),
     "outage-domains": ("target",),
     "dangling": ("rule", "claimable"),
+    "traffic-protocols": ("provider", "protocol"),
+    "traffic-domains": ("provider", "domain"),
     "dangling-names": ("name", "missing", "claimable"),
 }
 # Columns of a table without a share that a phone shows.

@@ -14,6 +14,8 @@ BOX = 1000.0
 LABEL_GAP = 0.062
 # Labels beyond this fraction of the width are written to the left of their mark.
 _LEFTWARD_FROM = 0.72
+# Letters that fit in the space that is usually kept beside a plot with named lines.
+_SHORT_NAME = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,12 @@ class Plot:
     hover_columns: list[Mark] = field(default_factory=list)
     end_labels: list[Mark] = field(default_factory=list)
     vertical_lines: list[Mark] = field(default_factory=list)
+
+    @property
+    def names_kind(self) -> str:
+        """How much space the names at the ends of lines need beside the plot."""
+        is_long = any(len(mark.text) > _SHORT_NAME for mark in self.end_labels)
+        return "long-names" if is_long else "named"
 
     def set_x_ticks(self, values: Iterable[tuple[float, str]]) -> None:
         """Set the ticks below the plot, as (value, text)."""
