@@ -42,6 +42,8 @@ for _name in (
     "reason",
     "technique",
     "class_name",
+    "published_row",
+    "service",
     "unicode_name",
     "capitalize_sentence",
 ):

@@ -36,6 +36,14 @@ _LOCATIONS = {
     "unresolved": "Not resolved",
     "total": "All",
 }
+# Names of services in range files that differ from those in texts.
+_SERVICES = {
+    "CLOUDFRONT": "CloudFront",
+    "CLOUDFRONT_ORIGIN_FACING": "CloudFront",
+    "GLOBALACCELERATOR": "Global Accelerator",
+    "ROUTE53": "Route 53",
+    "ROUTE53_HEALTHCHECKS": "Route 53 health checks",
+}
 _REASONS = {
     "SERVFAIL": "the server failed",
     "REFUSED": "the server refused",
@@ -114,6 +122,19 @@ def term(value: str) -> str:
 def location(place: str) -> str:
     """Where a name server is located, in words."""
     return _LOCATIONS.get(place, place)
+
+
+def published_row(words: str) -> str:
+    """A row of a published table as its keys name it, such as ``aws heroku``, in words."""
+    if words in _LOCATIONS:
+        return location(words)
+    provider, _, rest = words.partition(" ")
+    return f"{provider_name(provider)} {feature(rest)}" if provider in PROVIDER_BY_ID else words
+
+
+def service(name: str) -> str:
+    """The service of a prefix as its provider writes the name in texts."""
+    return _SERVICES.get(name, name)
 
 
 def reason(status: str) -> str:

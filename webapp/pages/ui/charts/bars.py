@@ -177,11 +177,16 @@ def _outage_label(row: dict[str, Any]) -> dict[str, Any]:
 
 def _dangling(report: ReportRow) -> Chart:
     rows = records(report)[:MOST_BARS]
-    free = {"yes": "can be claimed", "no": "cannot be claimed"}
     return _bars(
-        [label(f"{r['rule']}, {free[r['claimable']]}", r["provider"]) for r in rows],
+        [label(_rule_name(r), r["provider"]) for r in rows],
         _panel("of dangling names", rows, "subdomains_share", _unpublished(rows)),
     )
+
+
+def _rule_name(row: dict[str, Any]) -> str:
+    """A rule without its provider, which the letter beside it shows."""
+    service = row["rule"].removeprefix(f"{row['provider']}-").replace("-", " ")
+    return f"{service}, {'claimable' if row['claimable'] == 'yes' else 'not claimable'}"
 
 
 def _single_figures(report: ReportRow) -> Chart:
