@@ -10,7 +10,7 @@ def test_a_country_and_a_network_are_added_by_keyboard(visit: Any) -> None:
     box = page.get_by_role("combobox", name="Add a country, city or network")
     box.focus()
     page.keyboard.type("germ")
-    page.get_by_role("option", name="Germany").wait_for()
+    page.locator("#picker-list").get_by_role("option", name="Germany").wait_for()
     page.keyboard.press("ArrowDown")
     assert box.get_attribute("aria-activedescendant") == "picker-option-0"
     page.keyboard.press("Enter")
