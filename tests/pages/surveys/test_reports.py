@@ -20,7 +20,10 @@ def page(atlas, family: str) -> str:
 def test_cells_that_their_source_contradicts_are_named_with_the_reason(atlas):
     patterns = page(atlas, "patterns")
     assert "The source contradicts itself" in patterns
-    assert "Amazon Virtual machine, Share of domains: 52.5 % of 19.9K are 37.9K EC2 domains" in patterns
+    assert (
+        "Amazon Virtual machine, Share of domains: 52.5 % of 19.9K are 37.9K EC2 domains"
+        in patterns
+    )
     assert "The source contradicts itself" not in page(atlas, "regions")
 
 
