@@ -97,6 +97,13 @@ CSRF_TRUSTED_ORIGINS = read_list("NEPHOSCOPE_TRUSTED_ORIGINS")
 _IS_LOCAL = set(ALLOWED_HOSTS) <= {"127.0.0.1", "localhost", "[::1]"}
 SIGN_UP_OPEN = read_choice("NEPHOSCOPE_SIGN_UP", ("open", "closed"), int(not _IS_LOCAL)) == "open"
 
+# Whether zone transfers and probes of an account need a proof that it controls the target.
+OWNERSHIP_PROOF = (
+    read_choice("NEPHOSCOPE_OWNERSHIP_PROOF", ("off", "required"), int(not _IS_LOCAL)) == "required"
+)
+# Address or page of the people who operate the installation, for those who are measured.
+CONTACT = read_text("NEPHOSCOPE_CONTACT", "")
+
 # Sign-on by an OpenID Connect provider: its issuer, and what it knows this site by.
 OIDC_ISSUER = read_text("NEPHOSCOPE_OIDC_ISSUER", "").rstrip("/")
 OIDC_CLIENT_ID = read_text("NEPHOSCOPE_OIDC_CLIENT_ID", "")

@@ -6,27 +6,32 @@ from collections.abc import Iterable, Sequence
 from crawlers.engine.nameservers import Network, Server, may_query_found
 
 
-class OptOut:
-    """Domains that asked not to be measured, with everything below them."""
+class DomainSet:
+    """Domains with everything below them, such as those that asked not to be measured."""
 
     def __init__(self, domains: Iterable[str]) -> None:
         self._domains = frozenset(domains)
 
-    def covers(self, name: str) -> bool:
-        """Whether a name or anything above it is on the list."""
-        while name:
-            if name in self._domains:
-                return True
+    def find(self, name: str) -> str:
+        """The domain of the set that is the name or above it; empty where there is none."""
+        while name and name not in self._domains:
             name = name.partition(".")[2]
-        return False
+        return name
+
+    def covers(self, name: str) -> bool:
+        """Whether a name or anything above it is in the set."""
+        return bool(self.find(name))
 
     def reaches_into(self, domain: str) -> bool:
-        """Whether something below a domain is on the list."""
+        """Whether something below a domain is in the set."""
         return any(quiet.endswith(f".{domain}") for quiet in self._domains)
 
 
 def contactable(
-    addresses: Sequence[str], own: Sequence[Server], allowed: Sequence[Network]
+    addresses: Sequence[str],
+    own: Sequence[Server],
+    allowed: Sequence[Network],
+    denied: Sequence[Network] = (),
 ) -> tuple[Server, ...]:
     """Authoritative servers at found addresses that may be contacted.
 
@@ -34,7 +39,7 @@ def contactable(
     contacted beside them unless allowed by name, because an emulated world's servers have the
     addresses of real ones. Named resolvers elsewhere hold no zone.
     """
-    unique = tuple(dict.fromkeys(addresses))
+    unique = tuple(a for a in dict.fromkeys(addresses) if not _is_within(a, denied))
     if all(server.is_loopback for server in own):
         port = own[0].port
         found = (Server(a, port) for a in unique if _is_within(a, allowed))

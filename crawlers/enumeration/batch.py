@@ -12,7 +12,7 @@ from core.records import Answer
 from core.statuses import ANSWERED
 from crawlers.engine.engine import Engine, Question
 from crawlers.engine.nameservers import Network, Server
-from crawlers.engine.policy import OptOut, contactable
+from crawlers.engine.policy import DomainSet, contactable
 from crawlers.enumeration.bulk_queries import Denials, ask_blocks, find_step
 from crawlers.enumeration.columns import Column, NameBlocks
 from crawlers.enumeration.domain_state import DomainState, Progress
@@ -32,14 +32,18 @@ _REPORT_EVERY = 200
 class CrawlConfig:
     """Options of the queries for each domain; ``opt_out`` domains are not queried.
 
-    ``sources`` are used in addition to zone transfers (``axfr``) and the word list. ``compiled``
-    permits the compiled loop for questions of which most are denied.
+    Zone transfers and NSEC walks are limited to ``transfer_domains`` and what is below them, where
+    these are given; servers in ``denied_networks`` are not contacted. ``sources`` are used in
+    addition to zone transfers (``axfr``) and the word list. ``compiled`` permits the compiled loop
+    for questions of which most are denied.
     """
 
     wordlist: tuple[str, ...]
     axfr: bool = True
     aaaa: bool = True
     allowed_networks: tuple[Network, ...] = ()
+    denied_networks: tuple[Network, ...] = ()
+    transfer_domains: frozenset[str] | None = None
     opt_out: frozenset[str] = frozenset()
     sources: tuple[Source, ...] = ()
     compiled: bool = True
@@ -59,7 +63,9 @@ class Batch:
         self.engine = engine
         self.config = config
         self.progress = Progress()
-        self.opt_out = OptOut(config.opt_out)
+        self.opt_out = DomainSet(config.opt_out)
+        permitted = config.transfer_domains
+        self._transferable = None if permitted is None else DomainSet(permitted)
         self.host_answers: dict[str, Answer] = {}
         self._on_progress = on_progress
         self._before = engine.stats.queries
@@ -143,4 +149,10 @@ class Batch:
     def servers_of(self, state: DomainState) -> tuple[Server, ...]:
         """The authoritative servers of a domain that may be contacted."""
         addresses = [a for host in state.hosts for a in self.host_answers[host].addresses]
-        return contactable(addresses, self.engine.servers, self.config.allowed_networks)
+        config = self.config
+        own = self.engine.servers
+        return contactable(addresses, own, config.allowed_networks, config.denied_networks)
+
+    def may_transfer(self, domain: str) -> bool:
+        """Whether the zone of a domain may be transferred or walked."""
+        return self._transferable is None or self._transferable.covers(domain)

@@ -36,8 +36,9 @@ class Learner(Protocol):
 def ask_zone_data(batch: Batch, states: list[DomainState]) -> None:
     """Import zone data; a complete zone needs no guesses."""
     own = [s for s in batch.config.sources if s.is_zone_data]
+    permitted = [x for x in states if batch.may_transfer(x.domain)]
     for source in [Transfers(), *own] if batch.config.axfr else own:
-        left = [x for x in states if not x.is_complete]
+        left = [x for x in permitted if not x.is_complete]
         silent = _import_zone_data(batch, source, left)
         if silent and batch.engine.config.outage_limit:
             # The engine's own servers had an outage; these zones answer again once they do.

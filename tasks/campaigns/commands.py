@@ -20,6 +20,7 @@ from tasks.campaigns import conclusion, scheduler
 from tasks.platform.app import AWAY, queue
 from tasks.protocol.work_order import STOPPED
 from tasks.vantage_admin import enrolment
+from webapp.store.access import domain_claims
 from webapp.store.access.visibility import OPERATOR, Operator, may_manage, owner_of
 from webapp.store.campaigns import selectors, services, units
 from webapp.store.campaigns.plans import (
@@ -110,7 +111,10 @@ def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) 
     operator = isinstance(user, Operator) or is_staff(user)
     # Who may see it is no part of what is measured.
     asked = {k: v for k, v in asked.items() if k != "public"}
-    return build_definition(asked if operator else _capped(asked), ends, operator=operator)
+    found = build_definition(asked if operator else _capped(asked), ends, operator=operator)
+    if not found.is_synthetic:
+        domain_claims.check_targets(found.targets, user, is_operator=operator)
+    return found
 
 
 def _capped(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,10 +11,13 @@ from typing import Any
 
 from tasks.protocol import vantage_queues
 from tasks.protocol.work_order import Order
+from webapp.store.access import domain_claims
 from webapp.store.campaigns.plans import plan_of
 from webapp.store.models import CampaignUnit, VantagePoint
 
 MEASURE = "tasks.vantage.measure"
+# An address for documentation (RFC 5737), to which nothing is sent.
+_DENIED_ADDRESS, _DENIED_PREFIX = "192.0.2.1", "192.0.2.1/32"
 Way = Callable[[VantagePoint, Order, float], None]
 # By source of vantage points.
 Ways = Mapping[str, Way]
@@ -28,6 +31,9 @@ def order_of(unit: CampaignUnit, point: VantagePoint | None = None) -> Order:
     slots = plan.slots(unit.activity, unit.round, unit.vantage)
     places = {target: i for i, target in enumerate(sorted({s.target for s in slots}))}
     due = unit.due_at.timestamp() if unit.due_at else 0.0
+    excluded = domain_claims.opt_outs()
+    targets = [_target(campaign.targets[t], excluded) for t in places]
+    denied = [p for p in (_DENIED_PREFIX,) if any(t["host"] == _DENIED_ADDRESS for t in targets)]
     return Order(
         campaign=campaign.slug,
         unit=unit.key,
@@ -35,20 +41,27 @@ def order_of(unit: CampaignUnit, point: VantagePoint | None = None) -> Order:
         due=due,
         ends=due + unit.ends_s - unit.starts_s,
         probe=activity.probe,
-        targets=[_target(campaign.targets[t]) for t in places],
+        targets=targets,
         slots=[
             [s.number, places[s.target], round(s.offset_s, 4), round(s.latest_s, 4)] for s in slots
         ],
         options=dict(activity.options),
         allow=list(campaign.limits.get("allow", ())),
-        deny=list(campaign.limits.get("deny", ())),
+        deny=[*campaign.limits.get("deny", ()), *excluded.networks, *denied],
         offset_s=((point.clock_offset_ms if point else None) or 0.0) / 1e3,
         strict=activity.strict,
     )
 
 
-def _target(target: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: target[name] for name in ("host", "port", "family", "path")}
+def _target(target: Mapping[str, Any], excluded: domain_claims.OptOuts) -> dict[str, Any]:
+    """The target as vantage points get it; one that opted out meanwhile is refused there.
+
+    Its slots end as ``FORBIDDEN``: the address that takes the host's place is denied by the order.
+    """
+    found = {name: target[name] for name in ("host", "port", "family", "path")}
+    if excluded.covers(found["host"]):
+        found |= {"host": _DENIED_ADDRESS, "family": 4}
+    return found
 
 
 def send(unit: CampaignUnit, point: VantagePoint, now: datetime, ways: Ways) -> None:

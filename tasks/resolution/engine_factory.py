@@ -52,6 +52,8 @@ class Resolving:
     ct_server: str = ""
     contact: str = ""
     permutations: int = 0
+    # Zones that may be transferred or walked, where proof of control is required.
+    transfer_domains: tuple[str, ...] | None = None
 
     def as_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -141,18 +143,30 @@ def allowed_networks(
         raise BadInput(f"{error}; write it like 10.0.0.0/8", field="allow-network") from error
 
 
-def crawl_config(options: Resolving, domains: Iterable[str] = ()) -> "CrawlConfig":
-    """Return the options of enumeration; ``domains`` are those of imported lists."""
+def crawl_config(
+    options: Resolving,
+    domains: Iterable[str] = (),
+    excluded: frozenset[str] = frozenset(),
+    denied: Iterable[str] = (),
+) -> "CrawlConfig":
+    """Return the options of enumeration; ``domains`` are those of imported lists.
+
+    ``excluded`` domains and servers in ``denied`` prefixes are not queried, beside the domains of
+    the opt-out file.
+    """
     # A vantage point enumerates nothing, and does without numpy and its 11 MB.
     from crawlers.enumeration.enumeration import CrawlConfig  # noqa: PLC0415
 
     networks = allowed_networks(options)
-    quiet = opted_out()
+    quiet = opted_out() | excluded
+    permitted = options.transfer_domains
     return CrawlConfig(
         wordlist=(options.wordlist or default_wordlist()) if options.words else (),
         axfr=options.axfr,
         aaaa=options.aaaa,
         allowed_networks=networks,
+        denied_networks=tuple(ipaddress.ip_network(n) for n in denied),
+        transfer_domains=None if permitted is None else frozenset(permitted),
         opt_out=quiet,
         sources=open_sources(options, domains, networks, quiet),
     )

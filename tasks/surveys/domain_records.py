@@ -15,9 +15,11 @@ from core.errors import NephoscopeError
 from core.records import Answer
 from core.statuses import DnsStatus
 from crawlers.engine.engine import Question
+from crawlers.engine.policy import DomainSet
 from lake.parts import part_path, parts_of, write_part
 from tasks.resolution.engine_factory import Resolving, open_engine, opted_out
 from tasks.resolution.shared_rate_limit import pace_for
+from webapp.store.access import domain_claims
 from webapp.store.access.sharing import may_change
 from webapp.store.models import Survey
 from webapp.store.surveys.uploads import list_path, load_entries
@@ -83,9 +85,9 @@ def ask_for_card(survey: Survey) -> None:
 
 def domains_of(survey: Survey) -> list[str]:
     """The listed domains that may be queried."""
-    excluded = opted_out()
+    excluded = DomainSet(opted_out() | domain_claims.opt_outs().domains)
     entries = load_entries(survey.slug, 0, survey.n_domains)
-    return [entry.domain for entry in entries if entry.domain not in excluded]
+    return [entry.domain for entry in entries if not excluded.covers(entry.domain)]
 
 
 def count_questions(domains: Iterable[str]) -> int:

@@ -35,6 +35,7 @@ from tasks.resolution.engine_factory import (
 )
 from tasks.resolution.shared_rate_limit import pace_for
 from tasks.surveys import derived
+from webapp.store.access import domain_claims
 from webapp.store.models import Shard, Survey
 from webapp.store.ranges import tables as range_tables
 from webapp.store.surveys import selectors, services, waiting
@@ -128,7 +129,9 @@ def _work(shard: Shard, lease: Lease, pace: Pace | None) -> tuple[dict[str, int]
     outage_limit = OutageLimit(settings.RESOLVER_PATIENCE_S, report_silence)
     stages = Stages()
     with stages.measure("crawl"), open_engine(options, pace, outage_limit) as engine:
-        config = crawl_config(options, [entry.domain for entry in entries])
+        quiet = domain_claims.opt_outs()
+        listed = [entry.domain for entry in entries]
+        config = crawl_config(options, listed, quiet.domains, quiet.networks)
         crawl = crawl_domains(entries, engine, config, report)
     with stages.measure("place"):
         table = range_tables.prefix_table(list(survey.range_tables.all()))

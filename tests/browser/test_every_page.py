@@ -79,6 +79,8 @@ PAGES = (
     "/traffic/spring/",
     "/welcome/{invited}/{key}/",
     "/recommendations/shared/{link}/",
+    "/opt-out/",
+    "/opt-out/{opt_out}/",
     "/no-such-page/",
 )
 # Pages that an account opens.
@@ -87,6 +89,8 @@ OWN_PAGES = (
     "/account/organisations/{organisation}/",
     "/account/organisations/{organisation}/events/",
     "/account/events/",
+    "/account/domains/",
+    "/account/second-factor/",
     "/schedules/",
     "/schedules/new/?kind=audit",
     "/schedules/{nightly}/",

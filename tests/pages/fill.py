@@ -32,7 +32,7 @@ def of_an_account() -> dict[str, str]:
     from django.test import Client
 
     from tests.tasks.schedules import cast
-    from webapp.store.access import accounts
+    from webapp.store.access import accounts, domain_claims
     from webapp.store.audits import lists
 
     owner = get_user_model().objects.create_user("ida")
@@ -43,6 +43,8 @@ def of_an_account() -> dict[str, str]:
     for day, after in enumerate(("us-east-1", "ap-southeast-2")):
         cast.happen(nightly, day, cast.change("shop.example", after=after))
     saved = lists.create_list(owner, "Shops", b"shop.example\nnot a domain\n")
+    domain_claims.fail(domain_claims.claim(owner, "shop.example"), "there is no TXT record")
+    domain_claims.approve(owner, "news.example")
     who, key = accounts.issue_invitation(accounts.create_account("invited"))
     answers = recommendations_of(owner, client)
     return {
@@ -52,6 +54,7 @@ def of_an_account() -> dict[str, str]:
         "saved_list": saved.slug,
         "invited": who,
         "key": key,
+        "opt_out": domain_claims.request_opt_out("shop.example").token,
         "beacon": beacon_of(owner),
         "pool": pool_and_vantage(owner),
         "organisation": organisation_of(owner, answers["answer"]),

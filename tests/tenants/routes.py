@@ -51,7 +51,7 @@ RULES = (
     (
         ACCOUNT,
         "",
-        r"account/.*|sign-(in|out|up)/|sign-in/oidc/(callback/)?|welcome/<str:who>/<str:key>/|api/v1/account",
+        r"account/.*|sign-(in|out|up)/|sign-in/(code|oidc)/|sign-in/oidc/callback/|welcome/<str:who>/<str:key>/|api/v1/account",
     ),
     (
         OPEN,
@@ -62,6 +62,7 @@ RULES = (
     (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json|problems(/<kind>)?)"),
     (OPEN, "", r"api/v1/domains/<domain>/(history|card)|api/v1/client-(weights|places)"),
     (OPEN, "", r"screening/(log/|pay-off/|pay-off\.<slug:kind>|good-machines(/|\.csv))?"),
+    (OPEN, "", r"opt-out/(<str:token>/)?"),
     # Metrics are for the machine itself, or by a token: tests/api/test_monitoring.py.
     (OPEN, "", r"healthz|readyz|metrics"),
     (OPEN, "", r"agent|api/v1/screening/(agent|schema|verdict|good-shares)"),

@@ -36,7 +36,9 @@ SUBJECTS: dict[str, dict[str, str]] = {
     "The installation": {
         "run": "serve the site with everything it needs on this machine",
         "account": "accounts of people",
+        "opt-out": "domains, addresses and networks that are not measured",
         "backup": "a copy of all data, without stopping the site",
+        "upgrade": "whether this version fits the stored data, and its migrations",
         "lake": "the object storage of the lake: state, first upload, checks, garbage",
         "migrate": "bring the database up to date (PostgreSQL; SQLite does it itself)",
     },

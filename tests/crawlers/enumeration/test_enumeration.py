@@ -18,6 +18,7 @@ from crawlers.enumeration.wildcard_level import PROBES, SAMPLES
 from crawlers.sources.base import Harvest
 from testbed.server.server import running
 from testbed.truth.counting import hidden_reason
+from testbed.world.model import ALLOW
 from testbed.worlds.loading import build_world, read_labels
 from tests.crawlers.enumeration import wildcard_server as wild
 from tests.crawlers.enumeration.wildcard_server import WildServer, WildZone
@@ -309,6 +310,26 @@ def test_whoever_opted_out_is_not_asked_nor_anything_below():
     failed = {o.domain: dict(o.failed) for o in crawled.outcomes}
     assert failed["quiet.test"] == failed["deep.quiet.test"] == {"OPTED_OUT": 1}
     assert failed["elm.test"] == {"OPTED_OUT": 2}
+
+
+def test_zones_are_transferred_only_where_it_is_permitted():
+    world = build_world("tiny")
+    open_zones = sorted(zone.domain for zone in world.zones if zone.transfer == ALLOW)
+    with running(world) as server:
+
+        def transfers(permitted):
+            entries = [DomainEntry(domain, 1) for domain in open_zones]
+            config = CrawlConfig(WORDS[:3], transfer_domains=permitted)
+            with Engine([Server("127.0.0.1", server.port)], EngineConfig(window=32)) as engine:
+                return {
+                    o.domain: o.transfer for o in crawl_domains(entries, engine, config).outcomes
+                }
+
+        assert set(transfers(None).values()) == {"OK"}
+        assert set(transfers(frozenset()).values()) == {"SKIPPED"}
+        chosen = transfers(frozenset({open_zones[0]}))
+    assert chosen.pop(open_zones[0]) == "OK"
+    assert set(chosen.values()) <= {"SKIPPED"}
 
 
 def test_the_zones_take_turns():

@@ -33,6 +33,7 @@ NO_PAGE = {
     *("progress", "comparing", "change-organisation", "join-organisation", "all-events"),
     *("change-alert-endpoint", "resend-alert", "confirm-address", "change-schedule"),
     *("oidc", "oidc-callback", "oidc-disconnect", "good-machines-file", "delete-beacon"),
+    *("check-claim", "delete-claim", "sign-in-code", "installation"),
 }
 # Pages that no test opens in a browser yet. Do not add to these: add the page to ``PAGES`` of
 # ``tests/browser/test_every_page.py``.

@@ -14,7 +14,14 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import BadInput, Conflict
 from webapp.pages.ui.access import signed_in
-from webapp.store.access import identities, login_throttle, organisations, sharing, tokens
+from webapp.store.access import (
+    domain_claims,
+    identities,
+    login_throttle,
+    organisations,
+    sharing,
+    tokens,
+)
 from webapp.store.accounts import deletion
 from webapp.store.models import ApiToken, Campaign, Survey
 from webapp.store.surveys import selectors
@@ -67,6 +74,7 @@ def show_account(
         "typed": request.POST.get("name", "") if error else "",
         "changed": request.GET.get("changed", ""),
         "provider": settings.OIDC_NAME if settings.OIDC_ISSUER else "",
+        "needs_proof": domain_claims.needs_proof(request.user),
         "identities": identities.identities_of(request.user),
     }
     answer = render(request, "accounts/account.html", context, status=status)

@@ -14,7 +14,7 @@ from webapp.pages.accounts.organisations import membership_or_404
 from webapp.pages.ui.access import signed_in
 from webapp.store.access import events
 from webapp.store.models import AccountEvent
-from webapp.store.models.organisations import MANAGERS
+from webapp.store.models.accounts.organisations import MANAGERS
 from webapp.store.vantages.services import is_operator
 
 PAGE_ROWS = 200

@@ -13,7 +13,7 @@ from core.errors import BadInput, Forbidden
 from webapp.pages.ui.access import signed_in
 from webapp.store.access import organisations
 from webapp.store.models import Membership, Role
-from webapp.store.models.organisations import MANAGERS
+from webapp.store.models.accounts.organisations import MANAGERS
 
 # Addresses of the objects that an organisation may hold.
 _PAGES = {

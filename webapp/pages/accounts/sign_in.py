@@ -20,10 +20,10 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from core.errors import BadInput
+from webapp.pages.accounts import pending_sign_in
 from webapp.pages.ui.access import signed_in
-from webapp.store.access import accounts, events, login_throttle, tokens
+from webapp.store.access import accounts, events, login_throttle, second_factor, tokens
 
-_BACKEND = "django.contrib.auth.backends.ModelBackend"
 _SECRETS = ("password", "password1", "password2", "old_password", "new_password1", "new_password2")
 
 
@@ -71,15 +71,19 @@ def _address(request: HttpRequest) -> str:
     return str(request.META.get("REMOTE_ADDR", ""))
 
 
-def start_session(request: HttpRequest, user: Any, after: str = "") -> HttpResponse:
-    """Begin a session of this person's; the one before it, and its form tokens, are void.
+def start_session(
+    request: HttpRequest, user: Any, after: str = "", *, is_code_needed: bool = True
+) -> HttpResponse:
+    """Begin a session of this person's, after a code where the account has a second factor.
 
     Lead to ``after``, a URL of this site, or to where the request states.
     """
-    auth.login(request, user, backend=_BACKEND)
-    request.session.clear_expired()
-    events.record(user, "account.sign-in")
-    return HttpResponseRedirect(after or return_url(request) or reverse("account"))
+    wanted = after or return_url(request)
+    if is_code_needed and second_factor.is_required(user):
+        pending_sign_in.defer(request, user, wanted)
+        return redirect("sign-in-code")
+    pending_sign_in.complete(request, user)
+    return HttpResponseRedirect(wanted or reverse("account"))
 
 
 def _show(request: HttpRequest, page: str, form: Any, status: int = 0, **more: Any) -> HttpResponse:

@@ -69,7 +69,8 @@ def _finish(request: HttpRequest, claims: dict[str, Any]) -> HttpResponse:
     user: Any = request.user
     if connects is None:
         request.session.set_expiry(None)
-        return start_session(request, identities.sign_in(claims), after)
+        # Factors beside the password are the provider's.
+        return start_session(request, identities.sign_in(claims), after, is_code_needed=False)
     if user.pk != connects:
         raise Forbidden("another account has signed in here meanwhile; begin again")
     identities.connect(user, claims)

@@ -6,7 +6,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from webapp.store.models import AccountEvent, Membership
-from webapp.store.models.organisations import MANAGERS
+from webapp.store.models.accounts.organisations import MANAGERS
 
 # Identifier of the request that runs now; empty outside requests.
 REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")

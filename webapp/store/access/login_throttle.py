@@ -18,6 +18,9 @@ WINDOW = timedelta(minutes=15)
 # high, so that others cannot lock an account's owner out.
 PAIR_LIMIT, ADDRESS_LIMIT, NAME_LIMIT = 5, 30, 100
 SIGN_UP_LIMIT = 10
+# Codes of a second factor. They come after the right password, so that others cannot lock an
+# account.
+CODE_LIMIT = 10
 Limits = tuple[tuple[str, int], ...]
 
 
@@ -54,6 +57,12 @@ def count_sign_in(name: str, address: str) -> Attempt:
             (f"name {person}", NAME_LIMIT),
         )
     )
+
+
+def count_code(name: str, address: str) -> Attempt:
+    """Count a code of a second factor before it is checked; raise ``TooManyAttempts``."""
+    limits = ((f"code {name.strip().lower()}", CODE_LIMIT), (f"address {address}", ADDRESS_LIMIT))
+    return _count(limits)
 
 
 def count_sign_up(address: str) -> Attempt:

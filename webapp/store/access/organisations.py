@@ -25,7 +25,7 @@ from webapp.store.models import (
     ShareLink,
     Survey,
 )
-from webapp.store.models.organisations import MANAGERS
+from webapp.store.models.accounts.organisations import MANAGERS
 
 MARK = "nephinv_"
 MAX_ORGANISATIONS = 20  # per account

@@ -13,8 +13,8 @@ from django.db.models import Model, Q, QuerySet
 from webapp.store.access.tokens import live_condition
 from webapp.store.access.url_ownership import MODELS
 from webapp.store.models import Membership, Role, ShareLink
+from webapp.store.models.accounts.organisations import MANAGERS
 from webapp.store.models.bases import OwnedByOrganisation
-from webapp.store.models.organisations import MANAGERS
 
 Row = TypeVar("Row", bound=Model)
 

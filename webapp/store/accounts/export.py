@@ -16,7 +16,7 @@ from django.db.models import Model, Q
 from django.utils import timezone
 
 from lake.schemas import SCHEMAS
-from webapp.store.access import identities, organisations, sharing, tokens
+from webapp.store.access import domain_claims, identities, organisations, sharing, tokens
 from webapp.store.audits import findings, lists, policies
 from webapp.store.campaigns import selectors
 from webapp.store.models import (
@@ -89,6 +89,7 @@ def _account(user: Any) -> dict[str, Any]:
         "created_at": user.date_joined,
         "signed_in_at": user.last_login,
         "identities": [_plain(row) for row in identities.identities_of(user)],
+        "domains": [_plain(row) for row in domain_claims.claims_of(user)],
         "tokens": [_plain(token) for token in tokens.live(user)],
         "organisations": [
             {"name": row.organisation.name, "role": row.role, "joined_at": row.created_at}

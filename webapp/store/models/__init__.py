@@ -3,17 +3,24 @@
 Observations are never rows here; a shard's manifest names its Parquet parts in the lake.
 """
 
-from webapp.store.models.accounts import ApiToken, ExternalIdentity, ShareLink, SignInFailure
-from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
-from webapp.store.models.beacons import Beacon, BeaconCell
-from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
-from webapp.store.models.events import AccountEvent
-from webapp.store.models.organisations import (
+from webapp.store.models.accounts.credentials import (
+    ApiToken,
+    ExternalIdentity,
+    ShareLink,
+    SignInFailure,
+)
+from webapp.store.models.accounts.domain_claims import DomainClaim
+from webapp.store.models.accounts.events import AccountEvent
+from webapp.store.models.accounts.organisations import (
     Membership,
     Organisation,
     OrganisationInvitation,
     Role,
 )
+from webapp.store.models.accounts.second_factor import SecondFactor
+from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
+from webapp.store.models.beacons import Beacon, BeaconCell
+from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
 from webapp.store.models.recommendations import Recommendation
 from webapp.store.models.schedules import (
     AlertDelivery,
@@ -41,6 +48,7 @@ __all__ = [
     "Campaign",
     "CampaignReport",
     "CampaignUnit",
+    "DomainClaim",
     "ExternalIdentity",
     "JoinToken",
     "Membership",
@@ -60,6 +68,7 @@ __all__ = [
     "Schedule",
     "ScheduleEvent",
     "ScheduleRun",
+    "SecondFactor",
     "Shard",
     "ShareLink",
     "SignInFailure",

@@ -96,8 +96,10 @@ def check_url(url: str) -> None:
         raise Forbidden(f"nothing is sent there: {reason}", field="target")
 
 
-def pin_address(url: str) -> PinnedAddress:
+def pin_address(url: str, *, is_plain_allowed: bool = False) -> PinnedAddress:
     """Resolve the host of a URL once, and return the address to connect to.
+
+    With ``is_plain_allowed`` also of an http URL.
 
     Raises ``BadInput`` for the way it is written, ``Forbidden`` where any of its addresses is
     private, reserved, of instance metadata or this machine's own, and ``OSError`` where it has
@@ -112,6 +114,6 @@ def pin_address(url: str) -> PinnedAddress:
         if found.status == "FORBIDDEN":
             raise Forbidden(found.reason, field="target")
         raise OSError(found.reason)
-    if target.scheme != "https" and not target.is_test_target:
+    if target.scheme != "https" and not (target.is_test_target or is_plain_allowed):
         raise Forbidden("the URL of a webhook begins with https://", field="target")
     return PinnedAddress(found.address, found.port)

@@ -23,6 +23,7 @@ from core.report_tables import Table
 from core.statuses import FINAL_STATES, SurveyState
 from crawlers.enumeration import enumeration
 from crawlers.files.domain_list import DomainList, Limit, TooManyDomains, read_domain_list
+from webapp.store.access import domain_claims
 from webapp.store.models import RangeTable, Report, Shard, Survey
 from webapp.store.requests import list_slot
 from webapp.store.requests.idempotency import KeyReused, check_key
@@ -37,6 +38,10 @@ KEPT_REJECTIONS = 1_000
 RESERVED_SLUGS = {"measurements", "drafts"}
 # A cautious rate for the estimate: public resolvers are queried far slower than a testbed.
 ESTIMATE_QPS = 4_000
+
+
+# The key of survey options that holds the domains with permitted transfers.
+_TRANSFER_DOMAINS = "transfer_domains"
 
 
 class TooManySurveys(NephoscopeError):
@@ -159,7 +164,9 @@ def create_survey(
         return _same_or_refused(before, data, maker, asked)
     plan, found = plan_survey(data, n_words, maker.gone)
     survey = _build_survey(plan, data, maker, name)
-    survey.options, survey.idempotency_key = asked["options"], idempotency_key or None
+    survey.options, survey.idempotency_key = {**(options or {})}, idempotency_key or None
+    if maker.is_limited and domain_claims.needs_proof(maker.user):
+        _limit_transfers(survey, found.entries)
     with transaction.atomic():
         # Again, now that no other request writes: neither key nor limit is passed twice.
         before = _by_key(idempotency_key, maker)
@@ -189,6 +196,19 @@ def _build_survey(plan: Plan, data: bytes, maker: Requester, name: str) -> Surve
     )
 
 
+def _limit_transfers(survey: Survey, entries: Sequence[DomainEntry]) -> None:
+    """Permit zone transfers only of domains that the maker has proved to control."""
+    domains = [entry.domain for entry in entries]
+    permitted = domain_claims.transferable(survey.maker, domains)
+    survey.options[_TRANSFER_DOMAINS] = permitted
+    if survey.options.get("axfr", True):
+        survey.notes = [
+            *survey.notes,
+            "zone transfers need a proof that you control the domain; they are requested for "
+            f"{', '.join(permitted[:5]) or 'none of these domains'}",
+        ]
+
+
 def _by_key(key: str | None, maker: Requester) -> Survey | None:
     check_key(key)
     if not key:
@@ -212,8 +232,11 @@ def _same_or_refused(
 
 
 def _canonical(options: Mapping[str, Any]) -> str:
-    """Options as one text, whatever order a database gives their keys."""
-    return json.dumps(options, sort_keys=True)
+    """Options as one text, whatever order a database gives their keys.
+
+    Without the zones that may be transferred, which depend on the proofs of the moment.
+    """
+    return json.dumps({**options, _TRANSFER_DOMAINS: None}, sort_keys=True)
 
 
 def _check_quota(maker: Requester) -> None:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from core.errors import BadInput
 from webapp.console.product_command import ProductCommand
-from webapp.store.access import accounts
+from webapp.store.access import accounts, domain_claims, second_factor
 from webapp.store.accounts import deletion
 
 _SITE = "http://127.0.0.1:8000"
@@ -16,7 +16,7 @@ _SITE = "http://127.0.0.1:8000"
 class Command(ProductCommand):
     """Make, list, close, open and delete accounts; give links with which a password is set."""
 
-    help = "accounts: create, invite, list, close, open, delete"
+    help = "accounts: create, invite, list, close, open, approve a domain, delete"
 
     def add_arguments(self, parser: CommandParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
@@ -30,14 +30,18 @@ class Command(ProductCommand):
         for name, text in (
             ("close", "its sessions, tokens and links open nothing any more"),
             ("open", "the opposite"),
+            ("reset-factor", "sign in without a second factor, after a lost device"),
         ):
             actions.add_parser(name, help=text).add_argument("name")
+        approve = actions.add_parser("approve", help="accept that it controls a domain")
+        approve.add_argument("name")
+        approve.add_argument("domain", help="a domain or an address")
         delete = actions.add_parser("delete", help="an account with its private surveys")
         delete.add_argument("name")
         delete.add_argument("--yes", action="store_true", help="without this nothing is deleted")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        getattr(self, f"_{options['action']}")(options)
+        getattr(self, f"_{options['action'].replace('-', '_')}")(options)
 
     def _create(self, options: dict[str, Any]) -> None:
         user = accounts.create_account(options["name"], is_operator=options["operator"])
@@ -78,6 +82,14 @@ class Command(ProductCommand):
     def _open(self, options: dict[str, Any]) -> None:
         accounts.set_active(accounts.get_account(options["name"]), True)
         self.write_note("open")
+
+    def _reset_factor(self, options: dict[str, Any]) -> None:
+        removed = second_factor.remove(accounts.get_account(options["name"]))
+        self.write_note("removed" if removed else "the account has no second factor")
+
+    def _approve(self, options: dict[str, Any]) -> None:
+        row = domain_claims.approve(accounts.get_account(options["name"]), options["domain"])
+        self.write_note(f"{row.name} may be transferred and probed for {options['name']}")
 
     def _delete(self, options: dict[str, Any]) -> None:
         user = accounts.get_account(options["name"])

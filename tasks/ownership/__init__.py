@@ -1,0 +1,1 @@
+"""Proof of control of a domain or an address, by a TXT record or a file."""

@@ -1,0 +1,1 @@
+"""Accounts: credentials, organisations, proofs of domain control, the log of events."""
