@@ -14,7 +14,7 @@ BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wil
   zones.truth patterns.bulk regions.suite
 
 .PHONY: help setup setup-test run test together test-distributed test-services check compiled format unit thorough browser bench \
-  wheel docs locks clean
+  wheel sbom audit-dependencies docs locks clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -102,6 +102,13 @@ wheel: setup ## build dist/nephoscope-VERSION-py3-none-any.whl
 	@rm -rf build nephoscope.egg-info
 	@$(VENV)/python -m pip wheel -q --no-deps --wheel-dir dist .
 	@rm -rf build nephoscope.egg-info
+	@$(VENV)/python deploy/supply_chain.py sbom
+
+sbom: setup ## bill of materials (CycloneDX) and licences of the locked packages, in dist/
+	@$(VENV)/python deploy/supply_chain.py sbom
+
+audit-dependencies: setup ## known vulnerabilities of the locked packages; skipped without a database
+	@$(VENV)/python deploy/supply_chain.py audit
 
 docs: setup-test ## check the documentation
 	@$(VENV)/python -m pytest tests/docs
@@ -111,6 +118,7 @@ locks: ## resolve requirements/*.in again into hash-pinned locks (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/run.in -c requirements/test.lock -o requirements/run.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/postgresql.in -c requirements/run.lock -o requirements/postgresql.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/oidc.in -c requirements/test.lock -o requirements/oidc.lock
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/supply-chain.in -o requirements/supply-chain.lock
 
 clean: ## remove what set-up made (data in var/ stays)
 	@rm -rf .venv node_modules webapp/pages/static/vendor .mypy_cache .ruff_cache .pytest_cache

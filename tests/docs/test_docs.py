@@ -172,3 +172,15 @@ def test_readmes_of_stages_have_an_example():
 def test_the_version_is_the_first_of_the_changelog():
     first = re.search(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert first[1] == VERSION
+
+
+def test_every_threat_names_tests_that_exist():
+    text = (ROOT / "docs" / "security.md").read_text()
+    section = text.split("## Threat model")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) >= 15
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)::(test_\w+)`", row.rstrip(" |").rpartition("|")[2])
+        assert named, f"no test is named for: {row}"
+        for file, test in named:
+            assert f"def {test}(" in (ROOT / "tests" / file).read_text(), f"{file}::{test}"
