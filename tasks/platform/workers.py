@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from tasks.platform.app import AWAY, app, broker_url
+from tasks.platform.app import AWAY, app
 
 # Workers answer a broadcast within this, or count as silent.
 _ANSWER_WITHIN_S = 1.0
@@ -19,11 +19,10 @@ class Worker:
 
 def list_workers() -> list[Worker]:
     """All workers that answer within a second, by name; none where the broker is away."""
+    inspect = app.control.inspect(timeout=_ANSWER_WITHIN_S)
     try:
-        with app.connection_for_write(broker_url()) as connection:
-            inspect = app.control.inspect(timeout=_ANSWER_WITHIN_S, connection=connection)
-            queues = inspect.active_queues() or {}
-            tasks = (inspect.active() or {}) if queues else {}
+        queues = inspect.active_queues() or {}
+        tasks = (inspect.active() or {}) if queues else {}
     except AWAY:
         return []
     return [

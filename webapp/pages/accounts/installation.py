@@ -19,6 +19,7 @@ from tasks.platform.app import QUEUES
 from tasks.platform.task_metrics import broker_client, queue_lengths
 from tasks.platform.workers import Worker, list_workers
 from webapp.pages.ui.access import signed_in
+from webapp.pages.ui.formatting import provider_name
 from webapp.store.monitoring import readiness, selectors
 from webapp.store.vantages.services import is_operator
 
@@ -55,7 +56,7 @@ def installation(request: HttpRequest) -> HttpResponse:
     faults += [f"no worker serves the queue {q['name']}" for q in queues if not q["workers"]]
     ages = selectors.range_ages()
     faults += [
-        f"the newest range file of {row.provider} is {row.age_s / 86_400:.0f} days old"
+        f"range files of {provider_name(row.provider)} are {row.age_s / 86_400:.0f} days old"
         for row in ages
         if row.age_s > _OLD.total_seconds()
     ]
@@ -68,7 +69,6 @@ def installation(request: HttpRequest) -> HttpResponse:
         "queues": queues,
         "workers": workers,
         "jobs": [(kind, sorted(states.items())) for kind, states in selectors.count_jobs().items()],
-        "newest": newest,
         "ages": ages,
         "results": [(kind, (now - at).total_seconds()) for kind, at in newest.items()],
         "vantages": sorted(selectors.count_vantage_points().items()),
