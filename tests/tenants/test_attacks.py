@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from core.errors import BadInput
 from tasks.surveys import derived
 from tests.pages import cast
-from tests.tenants.conftest import DOMAIN, NAME, TenantAccounts
-from webapp.store.access import sharing, tokens
+from tests.tenants.conftest import DOMAIN, NAME, PRIVATE, TenantAccounts
+from tests.tenants.routes import every_address
+from webapp.store.access import sharing, token_subjects, tokens
 from webapp.store.access.visibility import SharedReader, visible
 from webapp.store.models import ApiToken, ShareLink, Survey
 from webapp.store.surveys import drafts, services
@@ -332,3 +334,29 @@ def test_another_site_changes_nothing_through_a_browser(
     # Who is not signed in has nothing to lose but the installation's good name.
     expected = 403 if site else 202
     assert Client().post(SURVEYS, body, "text/plain", headers=more).status_code == expected
+
+
+def test_a_limited_token_opens_its_subjects_alone(accounts: TenantAccounts) -> None:
+    _, secret = tokens.issue(accounts.anna, "audits", "write", subjects=["audits"])
+    client, headers = accounts.client(), {"Authorization": f"Bearer {secret}"}
+    for path in ("audits", "audit-rules", "account", "limits", "openapi.json"):
+        assert client.get(f"/api/v1/{path}", headers=headers).status_code == 200, path
+    found = client.get("/api/v1/account", headers=headers).json()["token"]
+    assert (found["scope"], found["subjects"]) == ("write", ["audits"])
+    for address in every_address():
+        part = address.route.split("/")[2] if address.is_api else "account"
+        if part in ("", "account", "docs", "limits", "openapi.json", "problems"):
+            continue
+        answer = client.get(address.fill(accounts.values(PRIVATE, address.of)), headers=headers)
+        is_own = part in token_subjects.SUBJECTS["audits"]
+        is_refused = answer.status_code == 403 and b"limited-token" in answer.content
+        assert is_refused is not is_own, (address.route, answer.status_code)
+    with pytest.raises(BadInput, match="is not one of"):
+        tokens.issue(accounts.anna, "x", "read", subjects=["everything"])
+
+
+def test_every_operation_has_a_subject_or_is_open_to_all_tokens() -> None:
+    known = {part for parts in token_subjects.SUBJECTS.values() for part in parts}
+    used = {a.route.split("/")[2] for a in every_address() if a.is_api}
+    assert used - known == {"", "account", "docs", "limits", "openapi.json", "problems"}
+    assert known <= used

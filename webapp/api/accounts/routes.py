@@ -25,6 +25,11 @@ def get_account(request: HttpRequest) -> Any:
         "name": request.user.get_username(),
         "token": None
         if token is None
-        else {"name": token.name, "scope": token.scope, "expires_at": token.expires_at},
+        else {
+            "name": token.name,
+            "scope": token.scope,
+            "subjects": token.subjects,
+            "expires_at": token.expires_at,
+        },
         "active_surveys": services.active_surveys(request.user),
     }

@@ -16,7 +16,7 @@ from ninja.utils import check_csrf
 from webapp.api.framework import rate_limits
 from webapp.api.framework.problems import problem
 from webapp.api.framework.routers import needs_account
-from webapp.store.access import tokens
+from webapp.store.access import token_subjects, tokens
 from webapp.store.access.url_ownership import kind_of, names_in
 from webapp.store.access.visibility import may_see
 from webapp.store.vantages import services
@@ -49,7 +49,9 @@ class ApiAuthenticationMiddleware(MiddlewareMixin):
         match = request.resolver_match
         if match is None or not match.route.startswith("api/"):
             return None
-        refused = _check_write(request) if request.method not in SAFE_METHODS else None
+        refused = _check_subject(request, match.route)
+        if refused is None and request.method not in SAFE_METHODS:
+            refused = _check_write(request)
         if refused is None and _lacks_account(request, match.route):
             refused = _no_account()
         kind = kind_of(match.route)
@@ -88,6 +90,16 @@ def _unknown_token() -> HttpResponse:
     answer = problem(401, "unknown-token", "this token is unknown, has expired or was revoked")
     answer["WWW-Authenticate"] = 'Bearer realm="Nephoscope"'
     return answer
+
+
+def _check_subject(request: HttpRequest, route: str) -> HttpResponse | None:
+    """Return the refusal of an operation that the token is not for, or ``None``."""
+    token = getattr(request, "api_token", None)
+    missing = token_subjects.missing_subject(token, route) if token is not None else ""
+    if not missing:
+        return None
+    allowed = ", ".join(token.subjects)  # type: ignore[union-attr]
+    return problem(403, "limited-token", f"this token is limited to {allowed}, not {missing}")
 
 
 def _check_write(request: HttpRequest) -> HttpResponse | None:

@@ -295,7 +295,12 @@ FIELDS: dict[str, Any] = {
     "text": "bad_",
     "title": "Use of regions",
     "token": "wVamz1bk0dm2MA-ISCG8TkMS",
-    "Account.token": {"name": "nightly export", "scope": "read", "expires_at": None},
+    "Account.token": {
+        "name": "nightly export",
+        "scope": "read",
+        "subjects": ["surveys"],
+        "expires_at": None,
+    },
     "transfer": "REFUSED",
     "type": "A",
     "Problem.type": "/api/v1/problems/not-found",

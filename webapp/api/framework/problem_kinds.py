@@ -105,6 +105,9 @@ KINDS = {
         "A report needs the token of its pool.",
         "Send the token as Authorization: Bearer TOKEN.",
     ),
+    "limited-token": ProblemKind(
+        (403,), "The token is limited to other subjects.", "Use a token for this subject."
+    ),
     "not-found": ProblemKind(
         (404,),
         "There is nothing at this address, or nothing that you may see.",

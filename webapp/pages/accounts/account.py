@@ -20,6 +20,7 @@ from webapp.store.access import (
     login_throttle,
     organisations,
     sharing,
+    token_subjects,
     tokens,
 )
 from webapp.store.accounts import deletion
@@ -69,6 +70,7 @@ def show_account(
         "links": [_link(request, link) for link in sharing.links_by(request.user)],
         "lives": lifetime_choices(tokens.LIVES_DAYS),
         "scopes": ApiToken.Scope.choices,
+        "token_subjects": list(token_subjects.SUBJECTS),
         "secret": secret,
         "error": error,
         "typed": request.POST.get("name", "") if error else "",
@@ -109,7 +111,8 @@ def new_token(request: HttpRequest) -> HttpResponse:
     try:
         days = read_days(request, tokens.LIVES_DAYS)
         given = (request.POST.get("name", ""), request.POST.get("scope", ""))
-        _, secret = tokens.issue(request.user, *given, days=days)
+        subjects = request.POST.getlist("subjects")
+        _, secret = tokens.issue(request.user, *given, days=days, subjects=subjects)
     except BadInput as error:
         return show_account(request, 422, error=str(error).partition(": ")[2] or str(error))
     return show_account(request, 201, secret=secret)

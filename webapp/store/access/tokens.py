@@ -2,6 +2,7 @@
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from core.errors import BadInput, Conflict
-from webapp.store.access import events
+from webapp.store.access import events, token_subjects
 from webapp.store.models import ApiToken
 
 # By this a token is known as one of ours, also to programs that search for leaked ones.
@@ -21,8 +22,14 @@ LIVES_DAYS = (30, 90, 365, 0)
 TOUCHED_EVERY = timedelta(minutes=1)
 
 
-def issue(owner: Any, name: str, scope: str, days: int = 0) -> tuple[ApiToken, str]:
-    """A new token and its secret, which nothing can show again; raises ``BadInput``."""
+def issue(
+    owner: Any, name: str, scope: str, days: int = 0, subjects: Sequence[str] = ()
+) -> tuple[ApiToken, str]:
+    """A new token and its secret, which nothing can show again; raises ``BadInput``.
+
+    Without ``subjects`` it is not limited to any.
+    """
+    limited = token_subjects.check(list(subjects))
     title = name.strip()[:80]
     if not title:
         raise BadInput("give it a name, such as the program that will use it", field="name")
@@ -37,9 +44,12 @@ def issue(owner: Any, name: str, scope: str, days: int = 0) -> tuple[ApiToken, s
         prefix=secret[:SHOWN_CHARACTERS],
         sha256=digest(secret),
         scope=scope,
+        subjects=limited,
         expires_at=timezone.now() + timedelta(days=days) if days else None,
     )
-    events.record(owner, "token.create", f"{title} ({row.prefix}…, {scope})")
+    events.record(
+        owner, "token.create", f"{title} ({', '.join([row.prefix + '…', scope, *limited])})"
+    )
     return row, secret
 
 

@@ -21,6 +21,8 @@ class Limits(Schema):
 class AccountToken(Schema):
     name: str
     scope: Literal["read", "write"]
+    # Empty where it is not limited.
+    subjects: list[str]
     expires_at: datetime | None
 
 

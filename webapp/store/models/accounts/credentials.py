@@ -25,6 +25,8 @@ class ApiToken(HashedToken):
     # The first characters, which identify the token in lists.
     prefix = models.CharField(max_length=16)
     scope = models.CharField(max_length=8, choices=Scope.choices, default=Scope.READ)
+    # Subjects that it is limited to (``webapp.store.access.token_subjects``); empty for all.
+    subjects = models.JSONField(default=list)
 
     def __str__(self) -> str:
         return f"{self.owner_id}/{self.prefix}"
