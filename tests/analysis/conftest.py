@@ -1,10 +1,13 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from analysis.reporting.survey_tables import compute_tables
+from analysis.deployment.cloud_names import Connection
+from analysis.reporting.registry import TABLE_BY_ID
+from analysis.reporting.survey_tables import compute_tables, open_study
 from core.report_tables import Table
 from tests.analysis.deployment.world_cast import (
     CAST,
@@ -28,14 +31,34 @@ def cast_tables(cast_root: Path) -> dict[str, Table]:
     return compute_tables(cast_root, SURVEY)
 
 
+class Tables(Mapping[str, Table]):
+    """Tables of a study by id; each is computed when it is first read."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._computed = connection, dict[str, Table]()
+
+    def __getitem__(self, table_id: str) -> Table:
+        if table_id not in self._computed:
+            self._computed[table_id] = TABLE_BY_ID[table_id].build(self._connection)
+        return self._computed[table_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(TABLE_BY_ID)
+
+    def __len__(self) -> int:
+        return len(TABLE_BY_ID)
+
+
 @pytest.fixture
-def tables_of(tmp_path: Path) -> Callable[..., dict[str, Table]]:
+def tables_of(tmp_path: Path) -> Iterator[Callable[..., Mapping[str, Table]]]:
     """Tables of a lake made of the given domains."""
+    with ExitStack() as connections:
 
-    def make(*domains: Domain) -> dict[str, Table]:
-        return compute_tables(write_lake(tmp_path, domains), SURVEY)
+        def make(*domains: Domain) -> Mapping[str, Table]:
+            study = open_study(write_lake(tmp_path, domains), SURVEY)
+            return Tables(connections.enter_context(study))
 
-    return make
+        yield make
 
 
 def cells(table: Table, *columns: str) -> list[tuple[Any, ...]]:

@@ -67,7 +67,7 @@ def test_a_survey_that_lacks_tables_has_fewer_notes(tables_of):
         whole = notes_of(family.slug, tables)
         for table_id in tables:
             left = notes_of(family.slug, {k: t for k, t in tables.items() if k != table_id})
-            bare = notes_of(family.slug, tables | {table_id: replace(tables[table_id], rows=())})
+            bare = notes_of(family.slug, {**tables, table_id: replace(tables[table_id], rows=())})
             assert {*left, *bare} <= {*HEADINGS}
             assert set(left) <= set(whole)
 
