@@ -109,7 +109,7 @@ def test_a_worker_answers_what_is_not_to_wait_for(client, samples):
     assert (reply.json()["status"], reply.json()["result"]) == ("queued", None)
     assert client.get(f"{reply['Location']}/curve.csv").status_code == 404
 
-    for pk in services.waiting():
+    for pk, _ in services.waiting():
         celery_tasks.solve(pk)
     done = client.get(reply["Location"]).json()
     assert done["status"] == "finished"
@@ -125,7 +125,7 @@ def test_a_silent_workers_question_is_taken_up_and_given_up_in_the_end(client, s
 
     post(client, samples=samples, k=1, headers={"Prefer": "respond-async"})
     for attempt in range(1, services.MAX_ATTEMPTS + 2):
-        (pk,) = services.waiting()
+        ((pk, _),) = services.waiting()
         row = services.claim(pk)
         assert row.attempt == attempt
         assert services.claim(pk) is None
