@@ -14,6 +14,7 @@ from probes.kinds import (
     tcp_ping,
     throughput,
     traceroute,
+    udp_echo,
 )
 from probes.net.run_cost import RunCost
 from probes.records import Outcome
@@ -52,6 +53,7 @@ PROBES: tuple[Probe, ...] = (
     echo,
     game_query,
     jitter,
+    udp_echo,
 )
 
 

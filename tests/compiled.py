@@ -56,6 +56,8 @@ def build_tables() -> None:
         for region in ("east", "west")
     ]
     tables.build_tables(table_of("samples", rows))
+    path = {"vantage": "one", "target": "east", "at": 0, "hops": [{"ttl": 1, "address": "a"}]}
+    tables.build_path_runs(table_of("paths", [path, path]))
     find_shifts(np.arange(float(MIN_ROUNDS)))
 
 

@@ -74,7 +74,7 @@ def report(campaign: Campaign, owners: OwnerLookup | None = None) -> None:
         known = owners or OwnerLookup(
             address_owners.addresses(campaign), address_owners.isp_names()
         )
-        built = build_tables(samples, find_isps(paths, known.addresses), known.names)
+        built = build_tables(samples, find_isps(paths, known.addresses), known.names, paths)
         # Pages show the owner of each hop without reading the tables of that day again.
         built.files["hops"] = known.addresses.describe(known.names)
     else:

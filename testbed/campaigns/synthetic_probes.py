@@ -20,7 +20,15 @@ _QUEUEING_MS = 0.5
 # Share of addresses in a cloud that answer no ping (IMC'13: 10 to 50 % by region).
 _SILENT = 0.12
 # Exchanges of a run where the options of the activity give no count.
-_COUNTS = {"tcp-ping": 5, "icmp-echo": 5, "resolver": 3, "echo": 3, "jitter": 250, "game-query": 60}
+_COUNTS = {
+    "tcp-ping": 5,
+    "icmp-echo": 5,
+    "resolver": 3,
+    "echo": 3,
+    "udp-echo": 20,
+    "jitter": 250,
+    "game-query": 60,
+}
 _HTTP_STEPS = ("dns_ms", "connect_ms", "tls_ms", "wait_ms", "read_ms")
 UNSUPPORTED = "synthetic vantage points do not run this probe"
 NO_PLACE = "the place of this target is not known: give it a provider and a region"

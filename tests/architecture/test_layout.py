@@ -7,6 +7,7 @@ from pkgutil import iter_modules
 import grimp
 import pytest
 
+from analysis.campaigns.probe_reports import kinds as probe_kinds
 from analysis.reporting import tables
 from core.paths import PROJECT
 from core.providers import PROVIDERS
@@ -41,11 +42,16 @@ ENTRIES = (
     "screening.bundle",
     "testbed.namespaces.namespace_exec",
 )
-# Loaded by name: at the first use, since it imports a compiler, or as the reader of a provider.
+# Loaded by name: at the first use, since it imports a compiler, as the reader of a provider,
+# or as a report.
 BY_NAME = (
     {"cartography.addresses.kernels"}
     | {f"cartography.ranges.providers.{provider}" for provider in PROVIDERS}
-    | {module.name for module in iter_modules(tables.__path__, f"{tables.__name__}.")}
+    | {
+        module.name
+        for folder in (tables, probe_kinds)
+        for module in iter_modules(folder.__path__, f"{folder.__name__}.")
+    }
 )
 
 

@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.clock import SystemClock
-from probes.kinds import dns_latency, echo, game_query, icmp_echo, jitter, tcp_ping
+from probes.kinds import (
+    dns_latency,
+    echo,
+    game_query,
+    icmp_echo,
+    jitter,
+    tcp_ping,
+    udp_echo,
+)
 from probes.records import Attempt, ProbeStatus, Target, status_of
 from tests.delays import within
 from tests.probes.servers import answer, echo_connection, listen, page, running
@@ -96,6 +104,20 @@ def test_game_servers_answer_or_are_lost(style, reply):
     with running(answer(every_fourth_is_lost)) as (server,):
         config = game_query.Config(style=style, count=8, timeout_s=0.15, **FAST)
         found = game_query.run(Target("127.0.0.1", server.port), config, CLOCK)
+    assert (found.status, found.sent, found.lost) == (ProbeStatus.OK, 8, 2)
+    assert [a.status for a in found.attempts].count(ProbeStatus.TIMEOUT) == 2
+    assert found.mean_ms < 100
+
+
+def test_datagrams_that_come_back_as_sent_are_echoes_and_others_are_lost():
+    count = iter(range(100))
+
+    def every_fourth_is_another(data):
+        return [b"another" if next(count) % 4 == 3 else data]
+
+    with running(answer(every_fourth_is_another)) as (server,):
+        config = udp_echo.Config(count=8, timeout_s=0.15, **FAST)
+        found = udp_echo.run(Target("127.0.0.1", server.port), config, CLOCK)
     assert (found.status, found.sent, found.lost) == (ProbeStatus.OK, 8, 2)
     assert [a.status for a in found.attempts].count(ProbeStatus.TIMEOUT) == 2
     assert found.mean_ms < 100

@@ -1,4 +1,4 @@
-"""The declaration of a probe's report: its statistics, and limits that decide on suitability."""
+"""The declaration of a probe's report: statistics, shares, and limits of suitability."""
 
 from dataclasses import dataclass
 
@@ -15,34 +15,70 @@ class Statistic:
     name: str
     unit: str
     sql: str = VALUES
+    higher_is_better: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of trials, in the table from 0 to 1 with Wilson's 95 % interval.
+
+    ``hits`` and ``trials`` are SQL for numbers of each run; runs with NULL trials are left out.
+    """
+
+    name: str
+    hits: str
+    trials: str
+    higher_is_better: bool = False
+
+
+# What was sent and gave no value.
+LOST = Share("lost", "sent - coalesce(len(values), 0)", "sent")
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A pair is suitable for ``use`` when a ``share`` of what was sent keeps ``condition``.
+    """A pair is suitable for ``use`` when a ``share`` of what was sent keeps the bound.
 
-    ``condition`` is SQL on ``value``, a value of ``statistic``. For ``VALUES`` what was sent and
-    lost counts as outside, for others a run without a value does. ``rule`` and ``source`` are
-    written on pages.
+    Values of ``statistic`` are at most ``bound``, or at least with ``is_least``. For ``VALUES``
+    what was sent and lost counts as outside, for others a run without a value does. ``rule`` and
+    ``source`` are written on pages.
     """
 
     use: str
     statistic: str
-    condition: str
+    bound: float
     share: float
     rule: str
     source: str
+    is_least: bool = False
+
+    @property
+    def condition(self) -> str:
+        """SQL on ``value``."""
+        return f"value {'>=' if self.is_least else '<='} {self.bound!r}"
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeReport:
-    """What is reported of the runs of ``probes``; ``id`` is that of the table."""
+    """What is reported of the runs of ``probes``; ``id`` is that of the table.
+
+    ``leading`` names the statistic of the page's headline; it is the first if not given. A report
+    with ``max_runs`` is left out of larger campaigns, where other tables have its statistics.
+    """
 
     id: str
     title: str
     probes: tuple[str, ...]
     statistics: tuple[Statistic, ...]
     limits: tuple[Limit, ...] = ()
+    shares: tuple[Share, ...] = (LOST,)
+    leading: str = ""
+    max_runs: int = 0
+
+    @property
+    def parts(self) -> tuple[Statistic | Share, ...]:
+        """All statistics and shares, in the order of the table."""
+        return (*self.statistics, *self.shares)
 
 
 def detail(key: str) -> str:

@@ -7,8 +7,14 @@ import duckdb
 import pyarrow as pa
 
 from analysis.campaigns.importers.csv_columns import Source, column_names
-from analysis.campaigns.probe_reports.probe_report import VALUES, Limit, ProbeReport, Statistic
-from analysis.campaigns.probe_reports.registry import IN_GRIDS, REPORTS
+from analysis.campaigns.probe_reports.probe_report import (
+    VALUES,
+    Limit,
+    ProbeReport,
+    Share,
+    Statistic,
+)
+from analysis.campaigns.probe_reports.registry import REPORTS
 
 log = logging.getLogger(__name__)
 SUITABILITY = "suitability"
@@ -37,11 +43,12 @@ def build_probe_tables(
         return {}
     with duckdb.connect(config={"threads": 1, "memory_limit": MEMORY}) as connection:
         _open(connection, source)
-        present = {p for (p,) in connection.sql("SELECT DISTINCT probe FROM samples").fetchall()}
-        measured = [r for r in reports if present & set(r.probes)]
+        counted = connection.sql("SELECT probe, count(*) FROM samples GROUP BY probe").fetchall()
+        runs = {r.id: sum(n for probe, n in counted if probe in r.probes) for r in reports}
+        measured = [r for r in reports if runs[r.id]]
         tables: dict[str, pa.Table] = {}
         for report in measured:
-            if report.id not in IN_GRIDS:
+            if not report.max_runs or runs[report.id] <= report.max_runs:
                 tables |= _try_report(connection, report)
         if any(r.limits for r in measured):
             tables[SUITABILITY] = connection.sql(_suitability_sql(measured)).to_arrow_table()
@@ -59,7 +66,7 @@ def _open(connection: duckdb.DuckDBPyConnection, source: Source) -> None:
 def _runs(report: ProbeReport) -> str:
     probes = ", ".join(f"'{p}'" for p in report.probes)
     texts = ", ".join(f"coalesce({n}, '') AS {n}" for n in ("vantage", "region", "zone"))
-    return f"""(SELECT {texts}, "at", sent, values, detail, probe,
+    return f"""(SELECT * REPLACE ({texts}),
 coalesce(floor(epoch("at") / 3600)::BIGINT % 24, -1) AS hour
 FROM samples WHERE probe IN ({probes}))"""
 
@@ -93,10 +100,16 @@ def _report(connection: duckdb.DuckDBPyConnection, report: ProbeReport) -> pa.Ta
             connection.sql(_statistic_sql(statistic, place, grouping, cells)).to_arrow_table()
             for grouping in _GROUPINGS
         ]
+    for place, share in enumerate(report.shares, len(report.statistics)):
+        found += [
+            connection.sql(_share_sql(report, share, place, grouping)).to_arrow_table()
+            for grouping in _GROUPINGS
+        ]
     connection.register("found", pa.concat_tables(found, promote_options="permissive"))
     totals = " UNION ALL ".join(_totals_sql(report, grouping) for grouping in _GROUPINGS)
     return connection.sql(f"""SELECT grouped_by, region, zone, vantage, nullif(hour, -1) AS hour,
-statistic, unit, runs, sent, lost, n, p50, p50_low, p50_high, p95, latest_at
+statistic, unit, runs, sent, lost, n, p50, p50_low, p50_high, p95, share, share_low, share_high,
+latest_at
 FROM found JOIN ({totals}) USING (grouped_by, {_NAMES})
 ORDER BY vantage, grouped_by, region, zone, hour, place""").to_arrow_table()
 
@@ -126,6 +139,27 @@ FROM (SELECT {own}, count(*) AS n, list_sort(list(value)) AS sorted
 FROM {cells} WHERE value IS NOT NULL GROUP BY {own})"""
 
 
+def _share_sql(report: ProbeReport, share: Share, place: int, grouping: str) -> str:
+    own = ", ".join(_GROUPINGS[grouping])
+    low, high = _wilson("share", "n")
+    return f"""SELECT *, {low} AS share_low, {high} AS share_high
+FROM (SELECT *, hits / n AS share FROM (SELECT {_keys(grouping)}, {place} AS place,
+'{share.name}' AS statistic, '%' AS unit, sum({share.trials})::BIGINT AS n,
+sum(greatest(0, {share.hits})) AS hits
+FROM {_runs(report)} WHERE ({share.trials}) IS NOT NULL GROUP BY {own}) WHERE n > 0)"""
+
+
+def _wilson(share: str, n: str) -> tuple[str, str]:
+    """Return SQL for the ends of Wilson's 95 % interval of a share of ``n`` trials."""
+    z2 = _Z * _Z
+    half = f"{_Z} * sqrt({share} * (1 - {share}) / {n} + {z2} / (4 * {n} * {n}))"
+    middle, whole = f"{share} + {z2} / (2 * {n})", f"(1 + {z2} / {n})"
+    return (
+        f"greatest(0, ({middle} - {half}) / {whole})",
+        f"least(1, ({middle} + {half}) / {whole})",
+    )
+
+
 def _quantile(share: float) -> str:
     """Return SQL for a quantile of ``n`` sorted values, linear between neighbours."""
     place = f"((n - 1) * {share}::DOUBLE)"
@@ -136,13 +170,10 @@ def _quantile(share: float) -> str:
 def _suitability_sql(reports: Iterable[ProbeReport]) -> str:
     """Return SQL for the verdict of each pair and use, by Wilson's 95 % interval of the share."""
     found = " UNION ALL ".join(_limit_sql(r, limit) for r in reports for limit in r.limits)
-    z2 = _Z * _Z
-    half = f"{_Z} * sqrt(share * (1 - share) / n + {z2} / (4 * n * n))"
+    low, high = _wilson("share", "n")
     return f"""SELECT vantage, region, "use", probe, n, within, share, low, high, required,
 CASE WHEN low >= required THEN 'yes' WHEN high < required THEN 'no' ELSE 'undecided' END AS verdict,
-latest_at, rule, source FROM (SELECT *,
-greatest(0, (share + {z2} / (2 * n) - {half}) / (1 + {z2} / n)) AS low,
-least(1, (share + {z2} / (2 * n) + {half}) / (1 + {z2} / n)) AS high
+latest_at, rule, source FROM (SELECT *, {low} AS low, {high} AS high
 FROM (SELECT *, within / n AS share FROM ({found}) WHERE n > 0))
 ORDER BY vantage, region, "use", probe"""
 

@@ -20,6 +20,7 @@ from analysis.campaigns.aggregation.pivot import Pivot, build_pivot
 from analysis.campaigns.importers.csv_columns import Equal, Source
 from analysis.campaigns.probe_reports.summaries import build_probe_tables
 from analysis.campaigns.routes.isp_tables import isp_tables
+from analysis.campaigns.routes.path_runs import build_path_runs
 from analysis.campaigns.tables import best_region, failures, zones
 from analysis.campaigns.tables.headlines import headline_of
 from analysis.campaigns.tables.latency_changes import latency_changes
@@ -71,13 +72,21 @@ class CampaignTables:
 
 
 def build_tables(
-    samples: Source, routes: pa.Table | None = None, names: Mapping[int, str] | None = None
+    samples: Source,
+    routes: pa.Table | None = None,
+    names: Mapping[int, str] | None = None,
+    paths: Source = None,
 ) -> CampaignTables:
-    """Build every table that samples and routes allow; raise ``BadInput`` for other files."""
+    """Build every table that samples, routes and paths allow; raise ``BadInput`` for other files.
+
+    ``routes`` has the ISPs of the traceroutes in ``paths``; ``names`` maps AS numbers to names.
+    """
     tables = CampaignTables()
     if isinstance(samples, pa.Table) or samples:
         _add_samples(tables, samples)
         tables.files.update(build_probe_tables(samples))
+    if paths:
+        tables.files.update(build_probe_tables(build_path_runs(paths)))
     if routes is not None and routes.num_rows:
         for table_id, rows in isp_tables(routes, names or {}).items():
             tables.reports.append(_to_table(table_id, rows))

@@ -106,7 +106,7 @@ def test_a_loss_is_beyond_the_limit_and_few_values_decide_nothing(within, late, 
 
 def test_a_report_is_one_declaration():
     """A new probe has tables and verdicts by its declaration alone."""
-    limit = Limit("tides", "height", "value < 3", 0.5, "half below 3 m", "it's a test")
+    limit = Limit("tides", "height", 3, 0.5, "half below 3 m", "it's a test")
     own = ProbeReport(
         "probe-tide", "Tide", ("tide",), (Statistic("height", "m", detail("h")),), (limit,)
     )

@@ -26,7 +26,7 @@ from webapp.store.campaigns import samples, selectors
 from webapp.store.models import Campaign, VantagePoint
 
 SECTIONS = ("", "grid/", "regions/", "choice/", "zones/", "isps/", "method/")
-SECTIONS += ("failures/", "suitability/", "changes/")
+SECTIONS += ("failures/", "suitability/", "changes/", "probes/")
 
 
 @pytest.fixture(scope="module")
@@ -408,11 +408,9 @@ def test_rates_and_shades():
     ]
 
 
-def test_suitability_is_judged_and_every_probe_has_its_figures(get):
+def test_suitability_is_judged(get):
     page = plain(get("/wide-area/probed/suitability/"))
     assert "is not suitable for games" in page
-    found = [re.sub(r"\s+", " ", text) for text in re.findall(r"eu-west-1\s+[^–]*?ms", page)]
-    assert any("wait 79.5 ms" in text for text in found), found
     rows = json.loads(get("/api/v1/wide-area/probed/tables/suitability.json"))
     at = [rows["columns"].index(name) for name in ("use", "verdict")]
     assert [tuple(row[i] for i in at) for row in rows["rows"]] == [
@@ -421,5 +419,22 @@ def test_suitability_is_judged_and_every_probe_has_its_figures(get):
         ("web pages", "yes"),
     ]
     assert page.count("Not suitable") == 2, "a cell and a row of figures"
-    assert "Hour" in plain(get("/wide-area/probed/suitability/?by=hour"))
-    get("/wide-area/probed/suitability/?by=x&vantage=%00")
+    get("/wide-area/probed/suitability/?vantage=%00")
+
+
+def test_every_probe_has_a_report_by_region_zone_hour_and_place(get):
+    overview = plain(get("/wide-area/probed/probes/"))
+    assert "3 probes with a report" in overview
+    head = "HTTP: the median first byte of"
+    assert head in plain(get("/wide-area/probed/probes/http/"))
+    wait = "/wide-area/probed/probes/http/?statistic=wait&by="
+    for grouping, label in (("region", "eu-west-1"), ("zone", "eu-west-1a"), ("vantage", "Oslo")):
+        page = re.sub(r"\s+", " ", plain(get(wait + grouping)))
+        assert "79.5 ms" in page, grouping
+        assert label in page, grouping
+    assert "22:00" in plain(get(wait + "hour"))
+    lost = re.sub(r"\s+", " ", plain(get("/wide-area/probed/probes/jitter/?statistic=lost")))
+    assert "the lost of" in lost
+    assert "0 of 5,000" in lost
+    get("/wide-area/probed/probes/http/?statistic=x&by=x&region=%00")
+    get("/wide-area/probed/probes/nothing/", 404)

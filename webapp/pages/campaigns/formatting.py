@@ -122,6 +122,12 @@ _VALUES = (
     "What gave no value is counted as lost and is in no mean. Quantiles are exact, with linear "
     "interpolation between neighbours."
 )
+_PROBES = (
+    "Quantiles are exact. The 95 % interval of a median is by order statistics, from six values "
+    "on, and that of a share is Wilson’s. Both treat values as independent; those of one run are "
+    "not, so that intervals are too narrow. What gave no value is counted as lost and is in no "
+    "quantile."
+)
 # The text of "How we know", by the name of the page.
 HOW = {
     "campaign": "Each vantage point counts once: the mean of its values, then the mean "
@@ -151,6 +157,8 @@ HOW = {
     "counted separately.",
     "campaign-failures": "A run failed if it gave no value at all; a packet is lost if it was not "
     "answered in time, within a run that may have others.",
+    "campaign-probes": _PROBES,
+    "campaign-probe": _PROBES,
     "campaign-suitability": "Shares are of all that was sent: what was lost counts as beyond the "
     "limit. Intervals take values as independent; those of one run are not: they are too narrow.",
     "campaign-progress": "A slot is one probe of one vantage point at one target in one round. "

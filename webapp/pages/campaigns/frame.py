@@ -21,6 +21,7 @@ TABS = (
     ("campaign-zones", "Zones"),
     ("campaign-isps", "ISPs"),
     ("campaign-suitability", "Suitability"),
+    ("campaign-probes", "Probes"),
     ("campaign-failures", "Failures"),
     ("campaign-method", "Method"),
     ("campaign-progress", "Progress"),

@@ -1,4 +1,4 @@
-"""What the regions are suitable for from one vantage point, and the reports of single probes."""
+"""What the regions are suitable for from one vantage point."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,51 +8,38 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from webapp.pages.campaigns import formatting as campaign_formatting
 from webapp.pages.campaigns.frame import Frame, frame_or_404
+from webapp.pages.campaigns.probes import region_towns
 from webapp.pages.ui import formatting
 from webapp.pages.ui.charts.svg import Axis
-from webapp.store.campaigns import selectors
+from webapp.store.campaigns import probe_reports, selectors
 from webapp.store.campaigns.places import vantage_places
-from webapp.store.surveys.selectors import places as region_places
 
 Row = dict[str, Any]
-GROUPINGS = {
-    "vantage": "From this vantage point",
-    "region": "By region",
-    "zone": "By zone",
-    "hour": "By hour (UTC)",
-}
 _VERDICTS = {"yes": "Suitable", "no": "Not suitable", "undecided": "Undecided"}
 _STRICTNESS = {"yes": 0, "undecided": 1, "no": 2}
-# Rows of one probe's table on the page; its file holds all.
-MAX_ROWS = 200
 # Shares from 0 to 1 in the drawing of a cell.
 _AXIS = Axis(0.0, 1.0, 4.0, 96.0)
 
 
 @require_GET
 def suitability(request: HttpRequest, slug: str) -> HttpResponse:
-    """Verdicts for every region and use from a vantage point, then the statistics of probes."""
+    """Show the verdicts for every region and use from a vantage point."""
     frame = frame_or_404(request, slug)
     names = selectors.read_table(frame.row, "suitability", ["vantage"])["vantage"].to_pylist()
     points = _points(frame, names)
     asked = request.GET.get("vantage", "")
     vantage = asked if asked in points else _most_measured(points, names)
-    asked = request.GET.get("by", "vantage")
-    grouping = asked if asked in GROUPINGS else "vantage"
     rows = selectors.read_table(frame.row, "suitability", None, {"vantage": vantage}).to_pylist()
-    places = _region_places(frame)
+    places = region_towns(frame)
     more = {
         "rows": [_verdict(row) for row in rows],
         "matrix": _matrix(rows, places),
         "headline": _headline(rows, points.get(vantage, ""), places),
         "vantage": vantage,
         "points": points.items(),
-        "groupings": GROUPINGS.items(),
-        "grouping": grouping,
         "rules": sorted({(row["use"], row["rule"], row["source"]) for row in rows}),
-        "probes": _probes(frame, grouping, vantage),
+        "reports": probe_reports.list_reports(frame.row),
     }
     return render(request, "campaigns/suitability.html", frame.context(request, **more))
 
@@ -62,12 +49,6 @@ def _points(frame: Frame, names: list[str]) -> dict[str, str]:
     known = vantage_places(frame.row, names)
     cities = {n: known[n].city or n if n in known else n for n in names}
     return dict(sorted(cities.items(), key=lambda pair: pair[1].casefold()))
-
-
-def _region_places(frame: Frame) -> dict[str, str]:
-    """Return the towns of the campaign's regions, where they are known."""
-    targets = {(target["provider"], target["region"]) for target in frame.row.targets}
-    return {region: town for (_, region), town in region_places(targets).items()}
 
 
 def _most_measured(points: dict[str, str], names: list[str]) -> str:
@@ -131,44 +112,3 @@ def _verdict(row: Row) -> Row:
         "word": _VERDICTS[row["verdict"]],
         "interval": f"{formatting.share(row['low'])} to {formatting.share(row['high'])}",
     }
-
-
-def _probes(frame: Frame, grouping: str, vantage: str) -> list[Row]:
-    """Return the statistics of each probe with a report, by the chosen grouping."""
-    wanted = {"grouped_by": grouping, "vantage": vantage if grouping == "vantage" else ""}
-    made = []
-    for table_id in selectors.file_names(frame.row):
-        if not table_id.startswith("probe-"):
-            continue
-        found = selectors.read_table(frame.row, table_id, None, wanted)
-        rows = [_statistic(row) for row in found.slice(0, MAX_ROWS).to_pylist()]
-        name = table_id.removeprefix("probe-")
-        elsewhere = [] if rows else _list_cities(frame, table_id)
-        row = {"id": table_id, "name": name, "rows": rows, "total": found.num_rows}
-        made.append({**row, "elsewhere": elsewhere})
-    return made
-
-
-def _list_cities(frame: Frame, table_id: str) -> list[str]:
-    """Return the cities from which a probe was run."""
-    own = {"grouped_by": "vantage"}
-    found = selectors.read_table(frame.row, table_id, ["vantage"], own)
-    return list(_points(frame, found["vantage"].unique().to_pylist()).values())
-
-
-def _statistic(row: Row) -> Row:
-    low, high = (_value(row[key], row["unit"]) for key in ("p50_low", "p50_high"))
-    return {
-        **row,
-        "place": row["zone"] or row["region"],
-        "median": _value(row["p50"], row["unit"]),
-        "interval": f"{low} to {high}" if row["p50_low"] is not None else formatting.NONE,
-        "upper": _value(row["p95"], row["unit"]),
-        "name": row["statistic"].replace("_", " "),
-    }
-
-
-def _value(value: float | None, unit: str) -> str:
-    if unit == "ms" or value is None:
-        return campaign_formatting.milliseconds(value)
-    return f"{value:.1f}{formatting.THIN}{unit}" if unit else f"{value:.1f}"

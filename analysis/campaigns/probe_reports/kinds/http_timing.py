@@ -19,11 +19,12 @@ REPORT = ProbeReport(
         Statistic("read", "ms", detail("read_ms")),
         Statistic("total", "ms"),
     ),
+    leading="first_byte",
     limits=(
         Limit(
             use="web pages",
             statistic="first_byte",
-            condition="value <= 800",
+            bound=800,
             share=0.75,
             rule="75 % of requests have their first octet within 800 ms",
             source="web.dev, Time to First Byte: good",

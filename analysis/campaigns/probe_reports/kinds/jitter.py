@@ -24,16 +24,18 @@ REPORT = ProbeReport(
         Statistic("rtt", "ms"),
         Statistic("jitter", "ms", _JITTER),
         Statistic("loss", "%", f"CASE WHEN sent > 0 THEN {_LOSS} END"),
-        Statistic("r_factor", "", f"CASE WHEN sent > 0 THEN {_R} END"),
+        Statistic("r_factor", "", f"CASE WHEN sent > 0 THEN {_R} END", higher_is_better=True),
     ),
+    leading="jitter",
     limits=(
         Limit(
             use="calls",
             statistic="r_factor",
-            condition="value >= 80",
+            bound=80,
             share=0.95,
             rule="95 % of streams have an R factor of 80 or more",
             source="ITU-T G.107 (R factor) and G.109: users satisfied",
+            is_least=True,
         ),
     ),
 )

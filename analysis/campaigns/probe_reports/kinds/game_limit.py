@@ -5,7 +5,7 @@ from analysis.campaigns.probe_reports.probe_report import Limit
 LIMIT = Limit(
     use="games",
     statistic="rtt",
-    condition="value <= 100",
+    bound=100,
     share=0.95,
     rule="95 % of queries are answered within 100 ms",
     source="Claypool and Claypool, CACM 49(11), 2006: first-person games",

@@ -1,6 +1,6 @@
-"""Ping: round-trip times; the statistics of each pair are in the grid of latency."""
+"""Ping: round-trip times over TCP and ICMP."""
 
-from analysis.campaigns.probe_reports.game_limit import LIMIT
+from analysis.campaigns.probe_reports.kinds.game_limit import LIMIT
 from analysis.campaigns.probe_reports.probe_report import ProbeReport, Statistic
 
 REPORT = ProbeReport(
@@ -9,4 +9,6 @@ REPORT = ProbeReport(
     probes=("tcp-ping", "icmp-echo", "globalping-ping"),
     statistics=(Statistic("rtt", "ms"),),
     limits=(LIMIT,),
+    # The grid of latency has the statistics of pairs for campaigns of any size.
+    max_runs=2_000_000,
 )

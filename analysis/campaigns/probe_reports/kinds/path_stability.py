@@ -1,0 +1,21 @@
+"""Path stability: how often successive traceroutes of one pair and flow differ.
+
+Prevalence is the share of traceroutes on the most frequent route of their ends and flow (Paxson,
+"End-to-end routing behavior in the Internet", SIGCOMM 1996). The columns ``changed`` and
+``prevalent`` are those of ``analysis.campaigns.routes.path_runs``.
+"""
+
+from analysis.campaigns.probe_reports.probe_report import ProbeReport, Share, Statistic
+
+REPORT = ProbeReport(
+    id="probe-traceroute",
+    title="Path stability",
+    probes=("traceroute",),
+    statistics=(Statistic("hops", ""),),
+    shares=(
+        Share("changed", "changed", "CASE WHEN changed IS NOT NULL THEN 1 END"),
+        Share("prevalence", "prevalent", "1", higher_is_better=True),
+        Share("not_reached", "sent - coalesce(len(values), 0)", "sent"),
+    ),
+    leading="changed",
+)
