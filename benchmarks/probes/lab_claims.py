@@ -4,11 +4,13 @@ Every claim is a sentence and what is wrong with it, which is nothing where it h
 """
 
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from ipaddress import ip_address, ip_network
 from math import comb
+from statistics import fmean
 from typing import Any
 
 from analysis.campaigns.routes import diversity
@@ -37,13 +39,16 @@ PROTOCOLS = ("udp", "icmp", "tcp")
 FLOW_TRIES, FLOWS, FLOW_PAIRS = 5, 6, 8
 LOSSES, STREAM = (0.01, 0.05, 0.1), 600
 OCTETS, NEAR, TRIES = 1_000_000, 0.05, 5
+# Streams: delays are uniform within ± so many ms and packets far enough apart to stay in order.
+JITTER_MS, DROP, PACKETS, PACE_S = 8.0, 0.05, 150, 0.04
+IPERF3 = shutil.which("iperf3") or ""
 Claim = tuple[str, list[str]]
 Pair = tuple[str, str]
 
 
 def all_of(lab: Laboratory) -> Iterator[Claim]:
     """All claims but those on round trips, which are measured by separate processes."""
-    for claim in (losses, transfers, hops, flows, multipath_routes, isps):
+    for claim in (losses, streams, transfers, hops, flows, multipath_routes, isps):
         yield claim(lab)
     yield failure(lab)
 
@@ -65,6 +70,84 @@ def losses(lab: Laboratory) -> Claim:
             wrong.append(f"{loss:.0%} each way: {found.lost} of {found.sent} lost, {low} to {high}")
     lab.shape(number, line)
     return f"loss in the binomial 99 % interval of {STREAM}: {', '.join(counts)}", wrong
+
+
+def streams(lab: Laboratory) -> Claim:
+    """Jitter and loss of all vantage points to an instance of each region, beside other tools.
+
+    Uplinks have a uniform delay of ±8 ms and lose 5 %. RFC 3550's jitter estimates the mean of
+    |D|: of four independent delays in a round trip it is 14/15 of 8 ms, of the two of ``iperf3``,
+    which measures one direction, 2/3. Estimates of single streams vary by some 13 %.
+    """
+    if shutil.which("iperf3") is None or shutil.which("ping") is None:
+        return "jitter is not compared: there is no iperf3 or no ping", []
+    ends = list({n.region: n.name for n in lab.plan.of_kind("instance")}.values())
+    starts = [node.name for node in lab.plan.of_kind("vantage")]
+    uplinks = {n for s in starts for n in _uplinks(lab, s)}
+    for number in uplinks:
+        line = lab.plan.links[number].line
+        lab.shape(number, replace(line, loss=DROP, jitter_ms=JITTER_MS, rate_mbit=0.0))
+    servers = [
+        lab.start(end, [IPERF3, "-s", "-p", str(5201 + n)], stdout=subprocess.DEVNULL)
+        for n in range(len(starts))
+        for end in ends
+    ]
+    try:
+        rows = _everywhere(lab, lambda s: _streams_from(lab, s, ends, starts.index(s)), starts)
+    finally:
+        for server in servers:
+            server.kill()
+            server.wait()
+        for number in uplinks:
+            lab.shape(number, lab.plan.links[number].line)
+    return _compare_streams(rows)
+
+
+def _uplinks(lab: Laboratory, start: str) -> list[int]:
+    """Links of a vantage point's router that have a delay."""
+    links = lab.plan.links_by_node[f"{start}-gw"]
+    return [n for n in links if not lab.plan.links[n].line.plain]
+
+
+def _streams_from(lab: Laboratory, start: str, ends: list[str], number: int) -> list[Any]:
+    from tests.testbed.namespaces.reference import iperf3_stream, lost_pings  # noqa: PLC0415
+
+    rows = []
+    for turn in range(len(ends)):
+        end = ends[(turn + number) % len(ends)]
+        home = lab.plan.home(end)
+        config = jitter.Config(count=PACKETS, interval_s=PACE_S, timeout_s=0.5)
+        # Packets of both are few: neither delays the other's.
+        with lost_pings(home, PACKETS, PACE_S) as lost:
+            own = jitter.run(Target(home), config, CLOCK)
+        one_way = iperf3_stream(home, 5201 + number, PACKETS, PACE_S, config.octets)
+        rows.append((start, end, own, one_way, lost()))
+    return rows
+
+
+def _compare_streams(rows: list[Any]) -> Claim:
+    share = 1 - 0.01 / (3 * len(rows))
+    both_ways = interval(PACKETS, 1 - (1 - DROP) ** 2, share)
+    one_way = interval(PACKETS, DROP, share)
+    wrong = []
+    for start, end, own, (_, lost, sent), lost_pings in rows:
+        is_right = both_ways[0] <= own.lost <= both_ways[1] and own.sent == PACKETS
+        is_right &= both_ways[0] <= lost_pings <= both_ways[1]
+        is_right &= sent == PACKETS and one_way[0] <= lost <= one_way[1]
+        if not is_right:
+            wrong.append(f"{start} to {end}: {own.lost}, ping {lost_pings}, iperf3 {lost} lost")
+    true = 14 / 15 * JITTER_MS, 2 / 3 * JITTER_MS
+    means = fmean(row[2].jitter_ms for row in rows), fmean(row[3][0] for row in rows)
+    ours, theirs = (mean / expected for mean, expected in zip(means, true, strict=True))
+    if abs(ours - 1) > 0.1 or abs(ours / theirs - 1) > 0.15:
+        wrong.append(f"jitter {ours:.3f} of the configured, iperf3 {theirs:.3f}")
+    lost = [sum(r[2].lost for r in rows), sum(r[4] for r in rows), sum(r[3][1] for r in rows)]
+    text = (
+        f"jitter on {len(rows)} pairs {means[0]:.2f} ms ({true[0]:.2f} configured), iperf3 one way "
+        f"{means[1]:.2f} ({true[1]:.2f}); lost of {len(rows) * PACKETS:,}: {lost[0]}, ping "
+        f"{lost[1]}, iperf3 one way {lost[2]}"
+    )
+    return text, wrong
 
 
 def interval(count: int, chance: float, share: float = 0.99) -> tuple[int, int]:

@@ -90,6 +90,8 @@ class Exchange(io.RawIOBase):
         sock.settimeout(self._left_s())
         sock.connect(self._endpoint.sockaddr)
         self.connected = self._clock.monotonic()
+        # Otherwise a request behind the handshake of TLS waits for an acknowledgement of that.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls is not None:
             sock.settimeout(self._left_s())
             self._sock = secured = tls.wrap_socket(sock, server_hostname=target.host)

@@ -1,4 +1,4 @@
-"""Servers of the instances: HTTP objects of any size, echo over TCP and UDP, DNS, game queries.
+"""Servers of the instances: HTTP(S) objects of any size, echo over TCP and UDP, DNS, game queries.
 
 Runs as a separate process: the sockets, opened in the namespaces of the instances, are listed by
 file descriptor in one JSON line on standard input; ends with its owner.
@@ -8,30 +8,37 @@ import asyncio
 import json
 import re
 import socket
+import ssl
 import struct
+import subprocess
 import sys
-from functools import partial
+import tempfile
+from functools import cache, partial
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any
 
-HTTP, ECHO, NAMES, GAME = 80, 7, 53, 27_960
+HTTP, HTTPS, ECHO, NAMES, GAME = 80, 443, 7, 53, 27_960
 # (port, kind of socket, what answers there).
 SERVICES = (
     (HTTP, socket.SOCK_STREAM, "http"),
+    (HTTPS, socket.SOCK_STREAM, "https"),
     (ECHO, socket.SOCK_STREAM, "echo"),
     (ECHO, socket.SOCK_DGRAM, "echo"),
     (NAMES, socket.SOCK_DGRAM, "names"),
     (GAME, socket.SOCK_DGRAM, "game"),
 )
-_GET = re.compile(rb"^GET /octets/(\d{1,9}) HTTP/1\.[01]\r\n")
+_GET = re.compile(rb"^GET /octets/(\d{1,9})(?:\?wait_ms=(\d{1,5}))? HTTP/1\.[01]\r\n")
 _BLOCK = b"n" * 65_536
 _MAX_HEAD = 8192
 
 
 async def _http(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """``GET /octets/N`` gives N octets; anything else is not found."""
+    """``GET /octets/N`` gives N octets, after ``?wait_ms=``; anything else is not found."""
     head = await reader.readuntil(b"\r\n\r\n")
     found = _GET.match(head)
+    if found and found[2]:
+        await asyncio.sleep(int(found[2]) / 1e3)
     size = int(found[1]) if found else 0
     status = b"200 OK" if found else b"404 Not Found"
     writer.write(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n" % (status, size))
@@ -47,7 +54,23 @@ async def _echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         await writer.drain()
 
 
-_STREAMS = {"http": _http, "echo": _echo}
+_STREAMS = {"http": _http, "https": _http, "echo": _echo}
+
+
+@cache
+def _tls() -> ssl.SSLContext | None:
+    """Return a context with a new certificate that nothing trusts; ``None`` without ``openssl``."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.TemporaryDirectory() as folder:
+        key, certificate = (str(Path(folder) / name) for name in ("key.pem", "certificate.pem"))
+        words = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"]
+        words += ["-nodes", "-subj", "/CN=lab", "-days", "2", "-keyout", key, "-out", certificate]
+        try:
+            subprocess.run(words, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            return None
+        context.load_cert_chain(certificate, key)
+    return context
 
 
 def answer_name(question: bytes, address: str) -> bytes:
@@ -92,7 +115,8 @@ async def _serve(sockets: list[dict[str, Any]]) -> None:
         sock.setblocking(False)
         if sock.type == socket.SOCK_STREAM:
             client = _closing(_STREAMS[spec["what"]])
-            await asyncio.start_server(client, sock=sock, limit=_MAX_HEAD)
+            context = _tls() if spec["what"] == "https" else None
+            await asyncio.start_server(client, sock=sock, limit=_MAX_HEAD, ssl=context)
         else:
             kind = partial(_Datagrams, spec["what"], spec["address"])
             await loop.create_datagram_endpoint(kind, sock=sock)

@@ -16,6 +16,7 @@ class Statistic:
     unit: str
     sql: str = VALUES
     higher_is_better: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +30,11 @@ class Share:
     hits: str
     trials: str
     higher_is_better: bool = False
+    title: str = ""
 
 
 # What was sent and gave no value.
-LOST = Share("lost", "sent - coalesce(len(values), 0)", "sent")
+LOST = Share("lost", "sent - coalesce(len(values), 0)", "sent", title="share lost")
 
 
 @dataclass(frozen=True, slots=True)

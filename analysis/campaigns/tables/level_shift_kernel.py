@@ -13,8 +13,8 @@ MIN_SHIFT_MS, MIN_SHIFT_SHARE = 1.0, 0.01
 # A shift is at least so many times the range from p10 to p90 of the level before: the course over
 # a day is no shift. From SETTLED rounds on the level holds such a course.
 SETTLED, SETTLED_RANGES, NEW_RANGES = 288, 1.25, 1.75
-# A shift is abrupt: at least 60 % of it lies between the last rounds before it and its own.
-RECENT, ABRUPT = 6, 0.6
+# A shift is abrupt: at least 75 % of it lies between the last rounds before it and its own.
+RECENT, ABRUPT = 6, 0.75
 
 
 @compile_loop

@@ -425,7 +425,7 @@ def test_suitability_is_judged(get):
 def test_every_probe_has_a_report_by_region_zone_hour_and_place(get):
     overview = plain(get("/wide-area/probed/probes/"))
     assert "3 probes with a report" in overview
-    head = "HTTP: the median first byte of"
+    head = "HTTP: the median first byte for"
     assert head in plain(get("/wide-area/probed/probes/http/"))
     wait = "/wide-area/probed/probes/http/?statistic=wait&by="
     for grouping, label in (("region", "eu-west-1"), ("zone", "eu-west-1a"), ("vantage", "Oslo")):
@@ -434,7 +434,7 @@ def test_every_probe_has_a_report_by_region_zone_hour_and_place(get):
         assert label in page, grouping
     assert "22:00" in plain(get(wait + "hour"))
     lost = re.sub(r"\s+", " ", plain(get("/wide-area/probed/probes/jitter/?statistic=lost")))
-    assert "the lost of" in lost
+    assert "the share lost for" in lost
     assert "0 of 5,000" in lost
     get("/wide-area/probed/probes/http/?statistic=x&by=x&region=%00")
     get("/wide-area/probed/probes/nothing/", 404)

@@ -1,5 +1,6 @@
-"""Round trips as ``ping`` tells them, by the shortest program that can, and ``curl``'s rate."""
+"""Round trips, loss, jitter, rates and steps of HTTP by ``ping``, ``iperf3`` and ``curl``."""
 
+import json
 import os
 import re
 import shutil
@@ -7,6 +8,7 @@ import socket
 import struct
 import subprocess
 import time
+from contextlib import contextmanager
 
 _TIMESTAMP = 29
 RTT = re.compile(r"time=([\d.]+) ms")
@@ -68,3 +70,46 @@ def curl(address, path):
     code, speed = done.stdout.split()
     assert code == "200"
     return float(speed)
+
+
+STEPS = ("dns", "connect", "tls", "wait")
+_MOMENTS = ("namelookup", "connect", "appconnect", "pretransfer", "starttransfer")
+
+
+def curl_steps(url):
+    """Milliseconds of each step of an HTTPS request; nothing where it failed."""
+    words = ["curl", "-s", "-k", "-o", "/dev/null", "--max-time", "5", "-w"]
+    words += [" ".join(f"%{{time_{name}}}" for name in _MOMENTS), url]
+    done = subprocess.run(words, capture_output=True, text=True)
+    if done.returncode:
+        return {}
+    name, connected, secured, ready, first = (float(text) * 1e3 for text in done.stdout.split())
+    return dict(
+        zip(STEPS, (name, connected - name, secured - connected, first - ready), strict=True)
+    )
+
+
+@contextmanager
+def lost_pings(address, count, interval_s):
+    """Let ``ping`` send ``count`` echo requests; yield a function that counts the lost ones."""
+    words = ["ping", "-n", "-q", "-c", str(count), "-i", str(interval_s), "-W", "1", address]
+    ping = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+
+    def count_lost():
+        text = ping.communicate()[0]
+        sent, received = re.search(r"(\d+) packets transmitted, (\d+) received", text).groups()
+        assert int(sent) == count
+        return count - int(received)
+
+    yield count_lost
+    ping.wait()
+
+
+def iperf3_stream(address, port, count, interval_s, octets):
+    """Jitter in ms, lost and all datagrams of a stream in one direction, as ``iperf3`` reports."""
+    rate = round(8 * octets / interval_s)
+    words = ["iperf3", "-c", address, "-p", str(port), "-u", "-J", "-l", str(octets)]
+    words += ["-b", str(rate), "-k", str(count)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    whole = json.loads(done.stdout)["end"]["sum"]
+    return whole["jitter_ms"], whole["lost_packets"], whole["packets"]

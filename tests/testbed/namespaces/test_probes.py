@@ -12,6 +12,7 @@ from core.clock import SystemClock
 from probes.kinds import dns_latency, icmp_echo, jitter, tcp_ping, throughput, traceroute
 from probes.packets.hops import count_paths
 from probes.records import ProbeStatus, Target
+from tests.testbed.namespaces import parallel_http
 from tests.testbed.namespaces.conftest import ROOT, everywhere
 from tests.testbed.namespaces.parallel_ping import is_right
 from tests.testbed.namespaces.reference import curl
@@ -94,6 +95,30 @@ def test_throughput_is_that_of_curl(lab, start, end, family):
     assert max(own) == pytest.approx(max(reference), rel=0.05), (own, reference)
     # No faster than the narrowest link, headers included.
     assert max(own) < lab.truth.rate_mbit(end, start) * 1e6 / 8
+
+
+def test_steps_of_http_are_those_of_curl_and_of_the_plan(lab):
+    """Name, connection, TLS and first octet of 24 pairs; the server waits for 30 ms."""
+    for tool in ("curl", "openssl"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"there is no {tool}")
+
+    def measure(start):
+        ends = {end: (lab.plan.home(end), lab.truth.rtt_ms(start, end)) for end in ENDS}
+        asked = json.dumps({"ends": ends, "wait_ms": 30, "least": 2, "tries": 30})
+        command = [sys.executable, "-m", "tests.testbed.namespaces.parallel_http", asked]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+        return json.loads(done.stdout)
+
+    found = everywhere(lab, measure, at_once=AT_ONCE)
+    wrong = {
+        (start, end): result
+        for start, own in found.items()
+        for end, result in own.items()
+        if not parallel_http.is_right(*result[:3])
+    }
+    assert wrong == {}
+    assert sum(map(len, found.values())) == 6 * 4
 
 
 def test_every_hop_of_every_traceroute_is_right(lab):

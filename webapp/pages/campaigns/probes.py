@@ -30,13 +30,13 @@ _START, _END = 4.0, 96.0
 def overview(request: HttpRequest, slug: str) -> HttpResponse:
     """List the reports of a campaign, with the best region of each."""
     frame = frame_or_404(request, slug)
-    towns = region_towns(frame)
-    rows = [_summary(frame, report, towns) for report in probe_reports.list_reports(frame.row)]
+    names = name_places(frame)
+    rows = [_summary(frame, report, names) for report in probe_reports.list_reports(frame.row)]
     context = frame.context(request, rows=rows)
     return render(request, "campaigns/probes.html", context)
 
 
-def _summary(frame: Frame, report: Any, towns: Mapping[str, str]) -> Row:
+def _summary(frame: Frame, report: Any, names: Mapping[str, str]) -> Row:
     part = probe_reports.find_part(report, "")
     rows = _rows(frame, report, {"grouped_by": "region", "statistic": part.name})
     best = _best(part, rows)
@@ -44,11 +44,11 @@ def _summary(frame: Frame, report: Any, towns: Mapping[str, str]) -> Row:
     return {
         "title": report.title,
         "href": reverse("campaign-probe", args=[frame.row.slug, _name(report)]),
-        "statistic": _words(part.name),
+        "statistic": _words(part),
         "runs": runs,
         "lost": formatting.share_of(lost / sent if sent else None, sent),
         "region": best["region"] if best else "",
-        "town": towns.get(best["region"], "") if best else "",
+        "place": names.get(best["region"], "") if best else "",
         "figure": best["figure"] if best else formatting.NONE,
         "uses": ", ".join(limit.use for limit in report.limits),
     }
@@ -76,21 +76,21 @@ def report(request: HttpRequest, slug: str, probe: str) -> HttpResponse:
     if grouping != "region":
         keys = {"grouped_by": grouping, "statistic": part.name}
         rows = _rows(frame, found, {**keys, **of_region})
-    towns = region_towns(frame)
+    names = name_places(frame)
     limits = [limit for limit in found.limits if limit.statistic == part.name]
     more = {
         "report": found,
-        "name": _words(part.name),
-        "headline": _headline(found, part, by_region, towns),
-        "rows": _drawn(frame, grouping, rows, (limits, towns)),
+        "name": _words(part),
+        "headline": _headline(found, part, by_region, names),
+        "rows": _drawn(frame, grouping, rows, (limits, names)),
         "total": len(rows),
         "n": sum(row["n"] for row in by_region),
-        "statistics": [(other.name, _words(other.name)) for other in found.parts],
+        "statistics": [(other.name, _words(other)) for other in found.parts],
         "statistic": part.name,
         "groupings": GROUPINGS.items(),
         "grouping": grouping,
         "heading": GROUPINGS[grouping],
-        "regions": [(key, towns.get(key, "")) for key in regions],
+        "regions": [(key, names.get(key, "")) for key in regions],
         "region": region,
         "of_region": of_region.get("region", ""),
         "is_share": part in found.shares,
@@ -99,10 +99,10 @@ def report(request: HttpRequest, slug: str, probe: str) -> HttpResponse:
     return render(request, "campaigns/probe.html", frame.context(request, **more))
 
 
-def region_towns(frame: Frame) -> dict[str, str]:
-    """Return the towns of the campaign's regions, where they are known."""
+def name_places(frame: Frame) -> dict[str, str]:
+    """Return the names of the campaign's regions, where they are known."""
     targets = {(target["provider"], target["region"]) for target in frame.row.targets}
-    return {region: town for (_, region), town in region_places(targets).items()}
+    return {region: place for (_, region), place in region_places(targets).items()}
 
 
 def _chosen(request: HttpRequest, key: str, known: Any, default: str) -> str:
@@ -110,8 +110,9 @@ def _chosen(request: HttpRequest, key: str, known: Any, default: str) -> str:
     return asked if asked in known else default
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ")
+def _words(part: Any) -> str:
+    """Return the name of a statistic or share in words."""
+    return str(part.title or part.name.replace("_", " "))
 
 
 def _rows(frame: Frame, found: Any, equal: Row) -> list[Row]:
@@ -156,15 +157,15 @@ def _best(part: Any, rows: list[Row]) -> Row | None:
     return choose(known, key=lambda row: row["value"]) if known else None
 
 
-def _headline(found: Any, part: Any, rows: list[Row], towns: Mapping[str, str]) -> str:
+def _headline(found: Any, part: Any, rows: list[Row], names: Mapping[str, str]) -> str:
     """Return the finding: the region with the best value."""
     best = _best(part, rows)
     if best is None:
-        return f"{found.title} gave no value of {_words(part.name)}"
-    town = towns.get(best["region"], "")
-    region = f"{town} ({best['region']})" if town else best["region"] or "the targets"
-    what = _words(part.name) if best["share"] is not None else f"median {_words(part.name)}"
-    text = f"{found.title}: the {what} of {region} is {best['figure']}"
+        return f"{found.title} gave no value of {_words(part)}"
+    place = names.get(best["region"], "")
+    region = f"{place} ({best['region']})" if place else best["region"] or "the targets"
+    what = _words(part) if best["share"] is not None else f"median {_words(part)}"
+    text = f"{found.title}: the {what} for {region} is {best['figure']}"
     if len(rows) > 1:
         rank = "highest" if part.higher_is_better else "lowest"
         text += f", the {rank} of {len(rows)} regions"
@@ -175,7 +176,7 @@ def _drawn(
     frame: Frame, grouping: str, rows: list[Row], known: tuple[list[Any], Mapping[str, str]]
 ) -> list[Row]:
     """Return rows of the page with label and drawing; places by value, the best last known."""
-    limits, towns = known
+    limits, names = known
     if grouping == "vantage":
         rows = sorted(rows, key=lambda row: (row["value"] is None, row["value"] or 0.0))
     shown = rows[:MAX_ROWS]
@@ -184,7 +185,7 @@ def _drawn(
     return [
         {
             **row,
-            **_label(grouping, row, towns, cities),
+            **_label(grouping, row, names, cities),
             "at": _positions(axis, row, limits),
             "key": row["hour"] if grouping == "hour" else row[grouping],
         }
@@ -199,16 +200,16 @@ def _cities(frame: Frame, rows: list[Row]) -> dict[str, str]:
 
 
 def _label(
-    grouping: str, row: Row, towns: Mapping[str, str], cities: Mapping[str, str]
+    grouping: str, row: Row, names: Mapping[str, str], cities: Mapping[str, str]
 ) -> dict[str, str]:
     if grouping == "hour":
         hour = row["hour"]
         return {"label": "no time" if hour is None else f"{hour:02d}:00", "code": ""}
     if grouping == "vantage":
         return {"label": cities[row["vantage"]], "code": ""}
-    town = towns.get(row["region"], "")
+    place = names.get(row["region"], "")
     code = row["zone"] or row["region"] if grouping == "zone" else row["region"]
-    return {"label": town or code or formatting.NONE, "code": code if town else ""}
+    return {"label": place or code or formatting.NONE, "code": code if place else ""}
 
 
 def _most(rows: list[Row], limits: list[Any]) -> float:

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from webapp.pages.campaigns.frame import Frame, frame_or_404
-from webapp.pages.campaigns.probes import region_towns
+from webapp.pages.campaigns.probes import name_places
 from webapp.pages.ui import formatting
 from webapp.pages.ui.charts.svg import Axis
 from webapp.store.campaigns import probe_reports, selectors
@@ -31,7 +31,7 @@ def suitability(request: HttpRequest, slug: str) -> HttpResponse:
     asked = request.GET.get("vantage", "")
     vantage = asked if asked in points else _most_measured(points, names)
     rows = selectors.read_table(frame.row, "suitability", None, {"vantage": vantage}).to_pylist()
-    places = region_towns(frame)
+    places = name_places(frame)
     more = {
         "rows": [_verdict(row) for row in rows],
         "matrix": _matrix(rows, places),

@@ -7,6 +7,6 @@ REPORT = ProbeReport(
     id="probe-game-query",
     title="Game query",
     probes=("game-query",),
-    statistics=(Statistic("rtt", "ms"),),
+    statistics=(Statistic("rtt", "ms", title="round trip"),),
     limits=(LIMIT,),
 )

@@ -21,7 +21,7 @@ REPORT = ProbeReport(
     title="Jitter",
     probes=("jitter",),
     statistics=(
-        Statistic("rtt", "ms"),
+        Statistic("rtt", "ms", title="round trip"),
         Statistic("jitter", "ms", _JITTER),
         Statistic("loss", "%", f"CASE WHEN sent > 0 THEN {_LOSS} END"),
         Statistic("r_factor", "", f"CASE WHEN sent > 0 THEN {_R} END", higher_is_better=True),

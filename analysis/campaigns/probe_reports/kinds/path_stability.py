@@ -13,9 +13,19 @@ REPORT = ProbeReport(
     probes=("traceroute",),
     statistics=(Statistic("hops", ""),),
     shares=(
-        Share("changed", "changed", "CASE WHEN changed IS NOT NULL THEN 1 END"),
-        Share("prevalence", "prevalent", "1", higher_is_better=True),
-        Share("not_reached", "sent - coalesce(len(values), 0)", "sent"),
+        Share(
+            "changed",
+            "changed",
+            "CASE WHEN changed IS NOT NULL THEN 1 END",
+            title="share of changed paths",
+        ),
+        Share("prevalence", "prevalent", "1", higher_is_better=True, title="prevalence"),
+        Share(
+            "not_reached",
+            "sent - coalesce(len(values), 0)",
+            "sent",
+            title="share of targets not reached",
+        ),
     ),
     leading="changed",
 )

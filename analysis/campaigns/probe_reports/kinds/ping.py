@@ -7,7 +7,7 @@ REPORT = ProbeReport(
     id="probe-ping",
     title="Ping",
     probes=("tcp-ping", "icmp-echo", "globalping-ping"),
-    statistics=(Statistic("rtt", "ms"),),
+    statistics=(Statistic("rtt", "ms", title="round trip"),),
     limits=(LIMIT,),
     # The grid of latency has the statistics of pairs for campaigns of any size.
     max_runs=2_000_000,

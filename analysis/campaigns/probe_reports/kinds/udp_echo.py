@@ -7,6 +7,6 @@ REPORT = ProbeReport(
     id="probe-udp-echo",
     title="UDP echo",
     probes=("udp-echo",),
-    statistics=(Statistic("rtt", "ms"),),
+    statistics=(Statistic("rtt", "ms", title="round trip"),),
     limits=(LIMIT,),
 )
