@@ -16,7 +16,7 @@ from cartography.ranges.regions import all_regions
 from core.clock import FakeClock, SystemClock
 from core.errors import BadInput, Conflict, Unavailable
 from probes.schedule.rehearsal import rehearse
-from tasks.campaigns import conclusion, scheduler
+from tasks.campaigns import conclusion, scheduler, vantage_selection
 from tasks.platform.app import AWAY, queue
 from tasks.protocol.work_order import STOPPED
 from tasks.vantage_admin import enrolment
@@ -104,9 +104,12 @@ def trial_targets_csv() -> str:
 def plan(asked: Mapping[str, Any], user: Any = OPERATOR, *, here: bool = False) -> Definition:
     """What a campaign would do and cost; nothing is stored. Raises ``BadInput``.
 
-    With ``here`` its vantage points are only names.
+    With ``here`` its vantage points are only names; else they may be selected by place.
     """
     names = [str(v) for v in asked.get("vantages") or ()]
+    if not here:
+        names = vantage_selection.expand(names, user)
+        asked = {**asked, "vantages": names}
     ends = VantageProfiles() if here else services.read_vantage_profiles(names, user)
     operator = isinstance(user, Operator) or is_staff(user)
     # Who may see it is no part of what is measured.

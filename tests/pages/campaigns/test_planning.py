@@ -212,3 +212,13 @@ def test_one_that_is_stopped_before_its_time_says_so(client, anna):
     assert "not before 2099-01-02 03:04 UTC" in text(client.get(made["Location"]))
     client.post(made["Location"].replace("/progress/", "/do/stop/"))
     assert "Stopped before it began: 16 slots were planned" in text(client.get(made["Location"]))
+
+
+def test_vantage_points_are_selected_by_place(client, anna):
+    join("oslo", "bergen", country="NO")
+    plan = text(send(client, vantages=["v1"], selection="country:NO*1, rotate:none"), 422)
+    assert "is not a campaign" in plan
+    plan = text(send(client, vantages=["v1"], selection="country:NO*1"))
+    asked = hidden(plan)
+    client.post("/wide-area/run/", asked)
+    assert Campaign.objects.get().vantages == ["v1", "bergen"]

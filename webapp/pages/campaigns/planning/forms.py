@@ -16,9 +16,8 @@ class CampaignForm(forms.Form):
     targets = forms.CharField(
         widget=forms.Textarea, error_messages={"required": "Name one target at least."}
     )
-    vantages = forms.MultipleChoiceField(
-        error_messages={"required": "Choose one vantage point at least."}
-    )
+    vantages = forms.MultipleChoiceField(required=False)
+    selection = forms.CharField(max_length=1_000, required=False, strip=True)
     rounds = forms.IntegerField(min_value=1, max_value=100_000, required=False)
     round_minutes = forms.FloatField(min_value=0.05, max_value=527_040, required=False)
     seed = forms.IntegerField(min_value=0, max_value=2**53, required=False)
@@ -32,6 +31,13 @@ class CampaignForm(forms.Form):
         self.fields["vantages"].choices = [  # type: ignore[attr-defined]
             (v, v) for v in vantages
         ]
+
+    def clean(self) -> dict[str, Any]:
+        """Require a vantage point by name or by place."""
+        found: dict[str, Any] = super().clean() or self.cleaned_data
+        if not found.get("vantages") and not found.get("selection") and not self.errors:
+            self.add_error("vantages", "Choose one vantage point at least.")
+        return found
 
     def clean_starts_at(self) -> str:
         """A moment in UTC, as browsers write it."""
@@ -52,10 +58,15 @@ class CampaignForm(forms.Form):
             "name": data["name"],
             "preset": data["preset"],
             "targets": data["targets"],
-            "vantages": data["vantages"],
+            "vantages": [*data["vantages"], *_entries(data["selection"])],
             "rounds": data["rounds"],
             "round_s": None if minutes is None else minutes * 60,
             "seed": data["seed"],
             "starts_at": data["starts_at"],
         }
         return {name: value for name, value in values.items() if value not in (None, "")}
+
+
+def _entries(text: str) -> list[str]:
+    """Return the entries of a selection, which commas separate."""
+    return [entry.strip() for entry in text.split(",") if entry.strip()]
