@@ -1,8 +1,8 @@
 """A campaign of 50 vantage points and 10,000 slots while its processes are killed.
 
-``python -m benchmarks.vantage.kills [--vantages N] [--rounds N] [--every S] [--seed N]``: a site with
-broker, TLS proxy, collector, scheduler and worker, and N vantage points, each a process, ping ten
-targets on loopback once a round. Every few seconds SIGKILL ends one of them at random, which is
+``python -m benchmarks.vantage.kills [--vantages N] [--rounds N] [--every S] [--seed N]``: a site
+with broker, TLS proxy, collector, scheduler and worker, and N vantage points, each a process, ping
+ten targets on loopback once a round. Every few seconds SIGKILL ends one of them at random, which is
 then started again. Ends with 1 where a slot is lost or stored twice: planned slots are those that
 answered, failed and were missed with a reason; stored rows are those of the first two.
 """
