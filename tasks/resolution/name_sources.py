@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from core.errors import BadInput
 from crawlers.engine.nameservers import Network
 from crawlers.sources.base import Source
-from crawlers.sources.certificates import CertificateConfig, Certificates
-from crawlers.sources.imports import ImportConfig, Imports, collect_names
-from crawlers.sources.nsec import ZoneWalks
 from crawlers.sources.permutations.generate import PermutationConfig, Permutations
+
+if TYPE_CHECKING:
+    from crawlers.sources.certificates import CertificateConfig
 
 NAMES = ("axfr", "nsec", "words", "import", "certificates", "permutations")
 # What each zone may cost where permutations are wished without a number.
@@ -49,6 +49,11 @@ def open_sources(
     opt_out: frozenset[str],
 ) -> tuple[Source, ...]:
     """The sources wished for; raises ``BadInput`` or ``MissingData`` for an unusable list."""
+    # A bulk run checks options only, and starts without TLS and the reader of zone files.
+    from crawlers.sources.certificates import Certificates  # noqa: PLC0415
+    from crawlers.sources.imports import ImportConfig, Imports, collect_names  # noqa: PLC0415
+    from crawlers.sources.nsec import ZoneWalks  # noqa: PLC0415
+
     sources: list[Source] = []
     if options.nsec:
         sources.append(ZoneWalks(opt_out=opt_out))
@@ -62,7 +67,9 @@ def open_sources(
     return tuple(sources)
 
 
-def _search(options: SourceOptions, networks: tuple[Network, ...]) -> CertificateConfig:
+def _search(options: SourceOptions, networks: tuple[Network, ...]) -> "CertificateConfig":
+    from crawlers.sources.certificates import CertificateConfig  # noqa: PLC0415
+
     return CertificateConfig(options.ct_server, options.contact, allowed_networks=networks)
 
 

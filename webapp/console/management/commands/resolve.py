@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from core.errors import BadInput
 from core.signals import STOPPING, caught
-from tasks.resolution import load_estimate, resolve_command
+from tasks.resolution import resolve_command
 from tasks.resolution.options import resolving_from
 from webapp.console.product_command import INTERRUPTED, ProductCommand, add_resolving
 
@@ -68,9 +68,7 @@ class Command(ProductCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["dry_run"]:
-            job, chosen = _job_from(options), resolving_from(options)
-            for row in load_estimate.estimate_load(job, chosen):
-                self.stdout.write(str(row))
+            self._print_load(options)
             return
         gc.freeze()
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, 20, 20)
@@ -85,6 +83,13 @@ class Command(ProductCommand):
             again = "; the same command with --resume continues" if job.output else ""
             self.write_note(f"interrupted{again}")
             raise SystemExit(INTERRUPTED)
+
+    def _print_load(self, options: dict[str, Any]) -> None:
+        # It loads the list of public suffixes, which a run itself does without.
+        from tasks.resolution.load_estimate import estimate_load  # noqa: PLC0415
+
+        for row in estimate_load(_job_from(options), resolving_from(options)):
+            self.stdout.write(str(row))
 
 
 def _job_from(options: dict[str, Any]) -> resolve_command.ListJob:
