@@ -1,8 +1,9 @@
 """Compiled loops over blocks of similar points, for problems of many points.
 
 A block that no level of which is above a region's least cost is skipped, which is exact. The loops
-in float32 only find good dual levels; no bound is taken from them. Shapes are those of
-``cost_kernels``; ``lows`` is (n_regions, n_blocks) int32, the least cost of a region in a block.
+in float32 on costs of 16 bits only find good dual levels; no bound is taken from them. Shapes are
+those of ``cost_kernels``; ``lows`` is (n_regions, n_blocks) int32, the least cost of a region in a
+block.
 """
 
 import numpy as np
@@ -56,6 +57,17 @@ def gather(values: Matrix, order: Ints) -> Matrix:
         source, target = values[a], found[a]
         for i in range(order.size):
             target[i] = source[order[i]]
+    return found
+
+
+@compile_loop
+def shortened(values: Matrix, shift: int) -> NDArray[np.uint16]:
+    """Return costs in units of 2**shift, rounded down, in 16 bits."""
+    found = np.empty(values.shape, np.uint16)
+    for a in range(values.shape[0]):
+        source, target = values[a], found[a]
+        for i in range(source.size):
+            target[i] = source[i] >> shift
     return found
 
 

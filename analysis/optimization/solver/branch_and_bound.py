@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from analysis.optimization.solver.block_kernels import settle
-from analysis.optimization.solver.certificate import Ints, ProofLog
+from analysis.optimization.solver.branching.pseudo_costs import PseudoCosts
+from analysis.optimization.solver.branching.strong_branching import StrongBranching
+from analysis.optimization.solver.certificate import ProofLog
 from analysis.optimization.solver.lagrangian_bound import (
     MANY_POINTS,
     Ascent,
@@ -35,10 +36,13 @@ SEEDED_STEPS = 120
 SEEDED_LENGTH = 0.5
 NODE_STEPS = 60
 NODE_LENGTH = 0.8
-# Steps on many points are expensive: fewer, longer ones close as many boxes.
-FEW_SEEDED_STEPS_PER_REGION = 30
-FEW_NODE_STEPS = 30
-FEW_NODE_LENGTH = 0.8
+# Steps on many points are expensive. They begin long and shrink to a share of the first: what a
+# branch changes is far from the levels before, and a bound is as good as the last steps are small.
+LARGE_ROOT_STEPS_PER_REGION = 15
+LARGE_ROOT_LENGTH, LARGE_ROOT_END = 2.0, 0.026
+LARGE_NODE_STEPS = 60
+LARGE_NODE_LENGTH, LARGE_NODE_END = 3.6, 0.0067
+LARGE_MOMENTUM = 0.7
 # Budget of a search, as a multiple of the free regions, before the box is divided instead.
 SEARCH_FACTOR = 20
 # In a problem of many points, boxes of more free regions have a smaller budget.
@@ -48,16 +52,6 @@ LARGE_SEARCH_FACTOR = 3
 LARGE_SEARCH_GAP = 0.0005
 # Up to this many cells, exhaustive search from rough duals is faster than subgradient steps first.
 PLAIN_CELLS = 20_000_000
-# The first branch is on the region chosen with about this frequency.
-EVEN_SHARE = 0.45
-# Pseudo-costs are gains per change of frequency, of which this is the least.
-MIN_SPAN = 0.1
-# Regions chosen less or more often than these are branched on last.
-MIN_SHARE, MAX_SHARE = 0.05, 0.95
-# The least expected gain, as a share of the mean, and the factor of regions branched on last.
-LEAST = 1e-3
-
-Floats = NDArray[np.float64]
 
 
 class Bounder(Protocol):
@@ -74,37 +68,6 @@ class Outcome:
     bound: int
     proven: bool
     nodes: int
-
-
-class PseudoCosts:
-    """How much fixing or excluding a region has raised the bound (Benichou et al. 1971).
-
-    A region without gains of its own has the mean of all.
-    """
-
-    def __init__(self, regions: int) -> None:
-        self.sums = np.zeros((2, regions))
-        self.counts = np.zeros((2, regions))
-
-    @property
-    def known(self) -> bool:
-        """Whether both directions have been observed."""
-        return bool(self.counts.any(axis=1).all())
-
-    def observe(self, branch: Branch, gain: int) -> None:
-        """Record by how much a branch raised the bound of its box."""
-        span = 1 - branch.share if branch.is_fixed else branch.share
-        self.sums[int(branch.is_fixed), branch.region] += gain / max(span, MIN_SPAN)
-        self.counts[int(branch.is_fixed), branch.region] += 1
-
-    def scores(self, rows: Ints, share: Floats) -> Floats:
-        """Return the product of expected gains per region; ``share`` are frequencies, (n_rows,)."""
-        mean = self.sums.sum(axis=1, keepdims=True) / self.counts.sum(axis=1, keepdims=True)
-        unit = (self.sums[:, rows] + mean) / (self.counts[:, rows] + 1)
-        gains = np.maximum(unit * np.stack([share, 1 - share]), LEAST * unit.mean(axis=1)[:, None])
-        score: Floats = gains.prod(axis=0)
-        score[(share < MIN_SHARE) | (share > MAX_SHARE)] *= LEAST
-        return score
 
 
 class Tree:
@@ -129,6 +92,7 @@ class Tree:
         self.open: list[tuple[int, int, Node]] = []
         self.nodes = self.pushed = 0
         self.pseudo_costs = PseudoCosts(problem.field.values.shape[0])
+        self.strong_branching: StrongBranching | None = None
 
     def run(self) -> Outcome:
         """Search until every box is closed or the time limit is reached."""
@@ -180,9 +144,8 @@ class Tree:
         root = self.nodes == 1
         left = self.problem.size - len(node.inside)
         if left > 0 and node.rows.size >= left:
-            steps, length = self._steps(root=root)
             before = node.bound
-            self._improve_bound(node, Effort(steps, length, self.until), root)
+            self._improve_bound(node, self._effort(root=root), root)
             if node.branch is not None:
                 gain = min(node.bound, self.problem.worth) - before
                 self.pseudo_costs.observe(node.branch, max(gain, 0))
@@ -193,15 +156,19 @@ class Tree:
         else:
             self._divide(node)
 
-    def _steps(self, *, root: bool) -> tuple[int, float]:
-        """Return the number of steps and the first step length of a box."""
-        is_large = self.problem.points >= MANY_POINTS
-        if not root:
-            return (FEW_NODE_STEPS, FEW_NODE_LENGTH) if is_large else (NODE_STEPS, NODE_LENGTH)
-        if self.seed is None:
-            return ROOT_STEPS, ROOT_LENGTH
-        few = FEW_SEEDED_STEPS_PER_REGION * self.problem.size
-        return few if is_large else SEEDED_STEPS, SEEDED_LENGTH
+    def _effort(self, *, root: bool) -> Effort:
+        """Return the number of steps of a box, their lengths and time limit."""
+        is_seeded = self.seed is not None
+        if self.problem.points < MANY_POINTS or (root and not is_seeded):
+            steps, length = NODE_STEPS, NODE_LENGTH
+            if root:
+                seeded, plain = (SEEDED_STEPS, SEEDED_LENGTH), (ROOT_STEPS, ROOT_LENGTH)
+                steps, length = seeded if is_seeded else plain
+            return Effort(steps, length, self.until)
+        if root:
+            steps = LARGE_ROOT_STEPS_PER_REGION * self.problem.size
+            return large_effort(steps, LARGE_ROOT_LENGTH, self.until, LARGE_ROOT_END)
+        return large_effort(LARGE_NODE_STEPS, LARGE_NODE_LENGTH, self.until, LARGE_NODE_END)
 
     def _improve_bound(self, node: Node, effort: Effort, root: bool) -> None:
         kind = LargeAscent if self.problem.points >= MANY_POINTS else Ascent
@@ -256,10 +223,12 @@ class Tree:
         """Return the free region with the largest expected gain of both its boxes."""
         if node.frequency is None:
             return 0
-        share = node.frequency[node.rows]
-        if not self.pseudo_costs.known:
-            return int(np.argmin(np.abs(share - EVEN_SHARE)))
-        return int(np.argmax(self.pseudo_costs.scores(node.rows, share)))
+        scores = self.pseudo_costs.scores(node.rows, node.frequency[node.rows])
+        if self.problem.points < MANY_POINTS:
+            return int(np.argmax(scores))
+        if self.strong_branching is None:
+            self.strong_branching = StrongBranching(self.problem, self.until)
+        return self.strong_branching.best_place(node, scores)
 
     def _push(self, node: Node) -> None:
         # The number keeps boxes of equal bounds in the order of their creation.
@@ -284,6 +253,11 @@ def rough_dual(problem: Problem) -> Dual:
     first, second, _ = problem.nearest(problem.best)
     levels = ((first + second) // 2) << problem.field.shift
     return Dual(levels, 0, np.zeros(problem.field.values.shape[0], np.int64))
+
+
+def large_effort(steps: int, length: float, until: float, end: float) -> Effort:
+    """Return steps on many points, of which the last has the share ``end`` of the first length."""
+    return Effort(steps, length, until, end ** (1 / steps), LARGE_MOMENTUM)
 
 
 def sets_of(regions: int, chosen: int) -> int:

@@ -65,11 +65,16 @@ class Node:
 
 @dataclass(frozen=True)
 class Effort:
-    """Limits of the ascent: steps, initial step length, deadline (monotonic clock)."""
+    """Limits of the ascent: steps, initial step length, deadline (monotonic clock).
+
+    Each step is shorter than the one before by ``decay``.
+    """
 
     steps: int
     length: float
     until: float
+    decay: float = 1.0
+    momentum: float = MOMENTUM
 
 
 class Ascent:
@@ -85,7 +90,7 @@ class Ascent:
         self.ceiling = least << field.shift
         self.levels = np.minimum(node.dual.levels, self.ceiling)
         self.constraint_duals = ConstraintDuals(problem.rules, node.inside, node.side)
-        self.costs = np.maximum(problem.nearest(problem.best)[0], 1)
+        self.costs = np.maximum(problem.best_costs, 1)
         self.direction = np.zeros(problem.points, np.float32)
         self.slope = np.empty(problem.points, np.int8)
         self.frequency = (
@@ -113,6 +118,7 @@ class Ascent:
             self._exclude(saved, top, bound, count)
             if self.node.rows.size <= self.left or not self._move(chosen):
                 break
+            self.length *= self.effort.decay
             if count % 8 == 7 and time.monotonic() > self.effort.until:
                 break
         self._finish()
@@ -182,7 +188,9 @@ class Ascent:
         field = self.problem.field
         slopes(field.values, self.levels, chosen, field.shift, self.slope)
         self.slope[(self.levels >= self.ceiling) & (self.slope > 0)] = 0
-        norm = update_direction(self.slope, self.costs, field.weights, self.direction, MOMENTUM)
+        norm = update_direction(
+            self.slope, self.costs, field.weights, self.direction, self.effort.momentum
+        )
         gap = max((int(self.problem.incumbents.costs[0]) << field.shift) - self.node.bound, 1)
         self.constraint_duals.step(chosen, self.length * gap * SIDE_STEP)
         step = self.length * gap / max(norm, 1e-9)

@@ -23,7 +23,6 @@ from analysis.optimization.solver.lagrangian_bound import (
     CHOICE_SHARE,
     MAX_STALLED_STEPS,
     MIN_STEP,
-    MOMENTUM,
     PROGRESS,
     SHRINK,
     SIDE_STEP,
@@ -34,10 +33,10 @@ from analysis.optimization.solver.lagrangian_bound import (
 from analysis.optimization.solver.problem import Problem
 
 # Steps between exact bounds.
-EXACT_INTERVAL = 15
+EXACT_INTERVAL = 20
 # Savings of all free regions are computed at every so many steps. In between, those of the best
 # ones only: so many per region still to choose, and so many more (partial pricing).
-PRICING_INTERVAL = 5
+PRICING_INTERVAL = 4
 PRICED_PER_CHOICE = 3
 PRICED_MORE = 16
 
@@ -47,17 +46,19 @@ class LargeAscent(Ascent):
 
     def __init__(self, problem: Problem, node: Node, proof_log: ProofLog, effort: Effort) -> None:
         super().__init__(problem, node, proof_log, effort)
-        self.unit = 2.0**problem.field.shift
+        self.unit = 2.0 ** (problem.field.shift + problem.rough.shift)
         self.rough_ceiling = self._singles(self.ceiling)
-        self.blocks = active_blocks(problem.lows, node.rows, self.rough_ceiling)
+        self.blocks = active_blocks(problem.rough.lows, node.rows, self.rough_ceiling)
         # Where no free region is below the ceiling, it is the best level.
         self.rough = self.rough_ceiling.copy()
         copy_blocks(self._singles(self.levels), self.rough, self.blocks)
         self.rough_best = self.rough.copy()
-        costs = self.costs.astype(np.float32)
+        costs = self.costs.astype(np.float32) / np.float32(2**problem.rough.shift)
         self.scales = (costs, costs * problem.single_weights)
         # The best approximate bound, and whether an exact one was computed since.
         self.estimate, self.is_certified = -(2**62), False
+        # Whether the last step computed the savings of all free regions.
+        self.is_whole = True
         self.exact_rates = self.constraint_duals.rates.copy()
 
     def _singles(self, fine: Ints) -> Singles:
@@ -77,6 +78,7 @@ class LargeAscent(Ascent):
                 self._certify()
             if node.closed or node.rows.size <= self.left or not self._move(chosen):
                 break
+            self.length *= self.effort.decay
             if count % 8 == 7 and time.monotonic() > self.effort.until:
                 break
         if not node.closed and not self.is_certified:
@@ -89,15 +91,16 @@ class LargeAscent(Ascent):
         problem, rows = self.problem, self.node.rows
         priced = self._priced(before, count)
         saved = rough_gains(
-            problem.field.values,
+            problem.rough.values,
             problem.single_weights,
             self.rough,
             rows[priced],
-            (self.blocks, problem.lows),
+            (self.blocks, problem.rough.lows),
         )
         fresh = np.rint(saved * self.unit).astype(np.int64)
         fresh += self.constraint_duals.offset[rows[priced]]
-        if priced.size == rows.size:
+        self.is_whole = priced.size == rows.size
+        if self.is_whole:
             return fresh
         after: Ints = np.minimum(before, fresh.min())
         after[priced] = fresh
@@ -123,9 +126,14 @@ class LargeAscent(Ascent):
         return int(sure) + duals.start - inside - int(saved[top].sum())
 
     def _note(self, bound: int, top: Ints) -> None:
-        """Keep the levels if their approximate bound is the best so far."""
+        """Keep the levels if their approximate bound is the best so far.
+
+        A bound without the savings of some regions may be too high.
+        """
         self.frequency *= 1 - CHOICE_SHARE
         self.frequency[self.node.rows[top]] += CHOICE_SHARE
+        if not self.is_whole:
+            return
         is_first = self.estimate == -(2**62)
         is_progress = is_first or bound > self.estimate + PROGRESS * abs(self.estimate)
         self.stalled = 0 if is_progress else self.stalled + 1
@@ -173,12 +181,12 @@ class LargeAscent(Ascent):
         problem, duals = self.problem, self.constraint_duals
         levels = (self.rough, self.rough_ceiling)
         norm = turn(
-            problem.field.values,
+            problem.rough.values,
             levels,
             chosen,
             self.scales,
             self.direction,
-            (MOMENTUM, self.blocks),
+            (self.effort.momentum, self.blocks),
         )
         gap = max((int(problem.incumbents.costs[0]) << problem.field.shift) - self.estimate, 1)
         duals.step(chosen, self.length * gap * SIDE_STEP)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import NO_ANSWER, Matrix
-from analysis.optimization.solver.block_kernels import Singles, block_lows, gather
+from analysis.optimization.solver.block_kernels import Singles, block_lows, gather, shortened
 from analysis.optimization.solver.cost_kernels import Ints, two_nearest, weigh
 from analysis.optimization.solver.search_kernels import (
     Field,
@@ -28,6 +28,17 @@ SUM_BITS = 61
 # Levels of this many bits need half the memory, which is worth up to six fractional bits.
 LEVEL_BITS = 31
 MIN_SHIFT = 4
+# Costs in approximate steps have this many bits, which halves the memory that a step reads.
+ROUGH_BITS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class RoughCosts:
+    """Costs (n_regions, n_points) uint16 and ``lows``, in units of 2**shift."""
+
+    values: NDArray[np.uint16]
+    lows: NDArray[np.int32]
+    shift: int
 
 
 @dataclass(eq=False)
@@ -46,6 +57,8 @@ class Problem:
     tried: set[tuple[int, ...]] = made(init=False, default_factory=set)
     # The original index of each point, if points were rearranged.
     order: Ints | None = None
+    # The last set of ``best_costs``, and these.
+    near: tuple[tuple[int, ...], Ints] | None = None
 
     def __post_init__(self) -> None:
         self.worst = int(self.field.values.max())
@@ -94,9 +107,22 @@ class Problem:
         return self.field.weights.astype(np.float32)
 
     @cached_property
+    def rough(self) -> RoughCosts:
+        """Costs in 16 bits, for approximate steps."""
+        shift = max(self.worst.bit_length() - ROUGH_BITS, 0)
+        return RoughCosts(shortened(self.field.values, shift), self.lows >> shift, shift)
+
+    @cached_property
     def lows(self) -> NDArray[np.int32]:
         """The least cost of each region in each block of points, (n_regions, n_blocks)."""
         return block_lows(self.field.values)
+
+    @property
+    def best_costs(self) -> Ints:
+        """Each point's cost of the incumbent, (n_points,) int64."""
+        if self.near is None or self.near[0] != self.best:
+            self.near = (self.best, self.nearest(self.best)[0])
+        return self.near[1]
 
     def arrange(self) -> None:
         """Sort points by their best and second-best chosen region, so that blocks are alike."""
@@ -109,8 +135,9 @@ class Problem:
         weights = self.field.weights[order]
         self.field = self.field._replace(values=values, weights=weights, exact=exact)
         self.order = order if self.order is None else self.order[order]
-        self.__dict__.pop("lows", None)
-        self.__dict__.pop("single_weights", None)
+        self.near = None
+        for name in ("lows", "rough", "single_weights"):
+            self.__dict__.pop(name, None)
 
     def shorten(self, cutoff: int) -> None:
         """Lower the cut-off of free places of the incumbents; 0 does nothing."""
@@ -166,3 +193,12 @@ def field_of(matrix: Matrix, weights: Ints, lost: int | None = None) -> Field:
     capacity = max(LEVEL_BITS - worst.bit_length(), MIN_SHIFT)
     shift = max(0, min(MAX_SHIFT, capacity, SUM_BITS - most.bit_length()))
     return Field(values, weights, matrix, -1 if lost is None else lost, shift, -1)
+
+
+def draw_by_weight(weights: Ints, count: int) -> tuple[Ints, Ints]:
+    """Return points at even steps of the running sum of weights, and how often each was met."""
+    reached = np.cumsum(weights)
+    steps = (np.arange(count) + 0.5) * (float(reached[-1]) / count)
+    places = np.minimum(np.searchsorted(reached, steps, side="right"), weights.size - 1)
+    unique, counts = np.unique(places, return_counts=True)
+    return unique.astype(np.int64), counts.astype(np.int64)

@@ -11,7 +11,7 @@ from analysis.optimization.solver.cost_kernels import gains
 from analysis.optimization.solver.lagrangian_bound import Effort, Node
 from analysis.optimization.solver.large_ascent import LargeAscent
 from analysis.optimization.solver.local_search import exchange
-from analysis.optimization.solver.problem import Problem, field_of
+from analysis.optimization.solver.problem import Problem, draw_by_weight, field_of
 from analysis.optimization.solver.search_kernels import Dual
 
 # Time limit of the problem of mean rounds.
@@ -94,12 +94,3 @@ def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
     if 0 < problem.size - len(node.inside) <= rows.size:
         LargeAscent(problem, node, ProofLog(), Effort(SAMPLE_STEPS, ROOT_LENGTH, until)).run()
     return Node((), problem.free, node.dual, node.side, 0, node.frequency)
-
-
-def draw_by_weight(weights: Ints, count: int) -> tuple[Ints, Ints]:
-    """Return points at even steps of the running sum of weights, and how often each was met."""
-    reached = np.cumsum(weights)
-    steps = (np.arange(count) + 0.5) * (float(reached[-1]) / count)
-    places = np.minimum(np.searchsorted(reached, steps, side="right"), weights.size - 1)
-    unique, counts = np.unique(places, return_counts=True)
-    return unique.astype(np.int64), counts.astype(np.int64)

@@ -1,0 +1,1 @@
+"""Choice of the region on which a box is branched."""
