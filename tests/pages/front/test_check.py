@@ -18,6 +18,9 @@ def test_it_works(client: Client, finished: Survey) -> None:
     card = client.get("/api/v1/domains/shop.example/card").json()
     assert card["survey"] == finished.slug
     assert card["cdns"] == ["aws"]
+    assert "/schedules/new/?kind=audit&amp;domains=shop.example" in text
+    form = client.get("/recommendations/domains/", {"domains": "shop.example"}).content.decode()
+    assert ">shop.example</textarea>" in form
     assert card["mail_operators"] is card["certificate_authorities"] is None
     letter = card["grade"]["letter"]
     assert f"Why {letter}" in text

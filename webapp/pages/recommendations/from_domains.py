@@ -34,6 +34,8 @@ from webapp.store.surveys.services import Requester
 _SECTION = {"section": "recommendations"}
 SHOWN_REJECTIONS = 50
 SHOWN_CLIENTS = 20
+# Letters of a domain that a link fills into the form.
+MAX_GIVEN = 300
 
 
 class AudienceForm(forms.Form):
@@ -111,7 +113,9 @@ def domains(request: HttpRequest) -> HttpResponse:
 
 
 def _sample(request: HttpRequest) -> dict[str, str]:
-    """What the fields hold where sample data are requested."""
+    """What the fields hold: sample data, or the domain of a card, where one is requested."""
+    if request.method == "GET" and (domain := request.GET.get("domains", "")[:MAX_GIVEN]):
+        return {"domains": domain}
     if request.method != "GET" or not request.GET.get("sample"):
         return {}
     return {"domains": "\n".join(best_ranked(request.user)), "audience": AUDIENCE}

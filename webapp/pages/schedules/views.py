@@ -55,7 +55,10 @@ def new_schedule(request: HttpRequest) -> HttpResponse:
     kind = request.GET.get("kind", "audit")
     if kind not in FORMS:
         raise Http404("no such kind of schedule")
-    form = FORMS[kind](request.POST or None, user=request.user)  # type: ignore[call-arg]
+    # A domain's card leads here to have the domain watched.
+    domain = request.GET.get("domains", "")[:300]
+    initial = {"domains": domain, "name": f"Watch {domain}"} if domain else {}
+    form = FORMS[kind](request.POST or None, initial=initial, user=request.user)  # type: ignore[call-arg]
     if request.method == "POST" and form.is_valid():
         row = _create(request, form)
         if row is not None:

@@ -40,7 +40,7 @@ _NAMED = {
     "outage-domains": ("target",),
     "dangling": ("rule", "claimable"),
     "traffic-protocols": ("provider", "protocol"),
-    "traffic-domains": ("provider", "domain"),
+    "traffic-domains": ("domain",),
     "dangling-names": ("name", "missing", "claimable"),
 }
 # Columns of a table without a share that a phone shows.
