@@ -80,6 +80,7 @@ class TenantAccounts:
             "kind_of_file": "csv",
             "vantage": "v-one",
             "region": "us-east-1",
+            "probe": "ping",
             "action": "stop",
         }
 
