@@ -35,7 +35,7 @@ class Comparison:
         self._level = level
         below = {h.name: self._tests(h.name).answers for h in level.held}
         self.tally, self._nested = self._find_nested({n: e for n, e in below.items() if e})
-        self.open = [held for held in level.held if not self._is_shown(held.name)]
+        self.open = [held for held in level.held if not self._is_shown(held)]
         self._others = [held for held in self.open if self._is_distinct(held)]
         # How many repeated answers have to differ from the wildcard's, too.
         self._needed = self.tally.count_needed(len(self._others)) if self._others else 0
@@ -66,11 +66,13 @@ class Comparison:
                 return tally, dict.fromkeys(nested, min(needed, sys.maxsize - 1) + 1)
             nested = kept
 
-    def _is_shown(self, name: str) -> bool:
+    def _is_shown(self, held: Held) -> bool:
         """Whether names below a candidate show that it exists."""
-        level, known = self._level, self._tests(name)
+        level, name, known = self._level, held.name, self._tests(held.name)
         if name in level.proven:
-            return True
+            # A server that answers below names that exist answers for those without records, too.
+            is_any = bool(known.answers) and level.takes_asterisks
+            return not (is_any and self.tally.explains(held.evidence))
         if not level.can_test:
             return False
         if known.answers:

@@ -165,12 +165,13 @@ class Level:
     def test(self, name: str) -> Probe | None:
         """A random name below a candidate, unless enough is known about it."""
         known = self.tests.get(name)
-        wanted = known is None or (
-            not known.answers
-            and known.denied < self.denials_needed
-            and known.asked < min(MOST_TESTS, _DENIALS + known.denied)
-        )
-        return self.probe_below(name) if wanted and name not in self.proven else None
+        if known is None or name in self.proven:
+            wanted = known is None or not known.asked
+        else:
+            most = min(MOST_TESTS, _DENIALS + known.denied)
+            is_shown = bool(known.answers) or known.denied >= self.denials_needed
+            wanted = not is_shown and known.asked < most
+        return self.probe_below(name) if wanted else None
 
     def probe_below(self, name: str) -> Probe:
         """A random name below a candidate, that no wildcard below the candidate answers either.

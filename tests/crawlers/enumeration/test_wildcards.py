@@ -227,6 +227,26 @@ def test_where_names_below_a_name_are_answered_too_the_answers_are_compared(n_ow
         assert kept(crawl(AnyDepth(wild, own))[0]) == set(own)
 
 
+def test_a_server_that_answers_everything_makes_no_name_of_a_level():
+    """It answers for ``dev`` as for any other name, though only a name below ``dev`` exists."""
+
+    class AnyDepth(Zone):
+        def answer(self, name, rrtype="A"):
+            self.asked[rrtype] += 1
+            own = records(name, self.own[name]) if name in self.own else None
+            return (DnsStatus.NOERROR, own) if own else self.wild(name, rrtype)
+
+    zone = AnyDepth(cyclic([address(1)], 1), own_names(WORDS, 5))
+    level = Level(ZONE)
+    level.proven.add(f"dev.{ZONE}")
+    probe(level, zone, level.open_probe)
+    for word in [*WORDS[:100], "dev"]:
+        name = f"{word}.{ZONE}"
+        level.offer(name, zone.answer(name)[1], name)
+    probe(level, zone, level.check_probes)
+    assert kept(dict(level.release())) == set(zone.own)
+
+
 def test_a_wildcard_that_hardly_ever_denies_itself_hides_nothing():
     rng = random.Random(5)
 
