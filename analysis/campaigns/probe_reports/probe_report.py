@@ -1,6 +1,7 @@
 """The declaration of a probe's report: statistics, shares, and limits of suitability."""
 
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
 VALUES = "values"
 
@@ -64,6 +65,8 @@ class Limit:
 class ProbeReport:
     """What is reported of the runs of ``probes``; ``id`` is that of the table.
 
+    A name in ``probes`` that ends with ``*`` is a prefix.
+
     ``leading`` names the statistic of the page's headline; it is the first if not given. A report
     with ``max_runs`` is left out of larger campaigns, where other tables have its statistics.
     """
@@ -76,6 +79,10 @@ class ProbeReport:
     shares: tuple[Share, ...] = (LOST,)
     leading: str = ""
     max_runs: int = 0
+
+    def has_probe(self, name: str) -> bool:
+        """Whether the report is of runs of this probe."""
+        return any(fnmatchcase(name, pattern) for pattern in self.probes)
 
     @property
     def parts(self) -> tuple[Statistic | Share, ...]:

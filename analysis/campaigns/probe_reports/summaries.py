@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
@@ -44,8 +45,8 @@ def build_probe_tables(
     with duckdb.connect(config={"threads": 1, "memory_limit": MEMORY}) as connection:
         _open(connection, source)
         counted = connection.sql("SELECT probe, count(*) FROM samples GROUP BY probe").fetchall()
-        runs = {r.id: sum(n for probe, n in counted if probe in r.probes) for r in reports}
-        measured = [r for r in reports if runs[r.id]]
+        measured = [found for r in reports if (found := _with_present_probes(r, counted)).probes]
+        runs = {r.id: sum(n for probe, n in counted if probe in r.probes) for r in measured}
         tables: dict[str, pa.Table] = {}
         for report in measured:
             if not report.max_runs or runs[report.id] <= report.max_runs:
@@ -53,6 +54,12 @@ def build_probe_tables(
         if any(r.limits for r in measured):
             tables[SUITABILITY] = connection.sql(_suitability_sql(measured)).to_arrow_table()
     return tables
+
+
+def _with_present_probes(report: ProbeReport, counted: Iterable[tuple[str, int]]) -> ProbeReport:
+    """Return a report of those of its probes that were run."""
+    present = tuple(probe for probe, _ in counted if report.has_probe(probe or ""))
+    return replace(report, probes=present)
 
 
 def _open(connection: duckdb.DuckDBPyConnection, source: Source) -> None:

@@ -6,7 +6,8 @@ from analysis.campaigns.probe_reports.probe_report import ProbeReport, Statistic
 REPORT = ProbeReport(
     id="probe-ping",
     title="Ping",
-    probes=("tcp-ping", "icmp-echo", "globalping-ping"),
+    # Imported pings are named after their method: ``ping-icmp``, ``ping-tcp-ack``.
+    probes=("tcp-ping", "icmp-echo", "globalping-ping", "ping-*"),
     statistics=(Statistic("rtt", "ms", title="round trip"),),
     limits=(LIMIT,),
     # The grid of latency has the statistics of pairs for campaigns of any size.
