@@ -68,7 +68,8 @@ class ProbeReport:
     A name in ``probes`` that ends with ``*`` is a prefix.
 
     ``leading`` names the statistic of the page's headline; it is the first if not given. A report
-    with ``max_runs`` is left out of larger campaigns, where other tables have its statistics.
+    with ``max_runs`` is left out of larger campaigns, where other tables have its statistics, and
+    one with ``columns`` where the runs have no such columns.
     """
 
     id: str
@@ -79,6 +80,7 @@ class ProbeReport:
     shares: tuple[Share, ...] = (LOST,)
     leading: str = ""
     max_runs: int = 0
+    columns: tuple[str, ...] = ()
 
     def has_probe(self, name: str) -> bool:
         """Whether the report is of runs of this probe."""

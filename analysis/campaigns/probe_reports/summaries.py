@@ -40,8 +40,10 @@ def build_probe_tables(
     source: Source, reports: Sequence[ProbeReport] = REPORTS
 ) -> dict[str, pa.Table]:
     """Return a table per report with runs, and ``suitability``; other files give none."""
-    if _NEEDED - set(column_names(source)):
+    columns = set(column_names(source))
+    if _NEEDED - columns:
         return {}
+    reports = [report for report in reports if columns.issuperset(report.columns)]
     with duckdb.connect(config={"threads": 1, "memory_limit": MEMORY}) as connection:
         _open(connection, source)
         counted = connection.sql("SELECT probe, count(*) FROM samples GROUP BY probe").fetchall()

@@ -80,6 +80,11 @@ def test_changes_are_those_that_the_page_of_a_pair_counts(given_paths):
     assert sum(c == 1 for c in changed) == counts["ways"]
 
 
+def test_failed_traceroutes_among_samples_have_no_report():
+    row = {"vantage": "v", "region": "r", "at": 0, "probe": "traceroute", "sent": 1, "values": []}
+    assert build_probe_tables(table_of("samples", [row])) == {}
+
+
 def test_files_of_several_parts_are_one_table(tmp_path):
     rows = [path(n, "abz" if n < 3 else "acz") for n in range(6)]
     files = []

@@ -28,4 +28,5 @@ REPORT = ProbeReport(
         ),
     ),
     leading="changed",
+    columns=("changed", "prevalent"),
 )
