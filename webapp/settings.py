@@ -101,6 +101,11 @@ SIGN_UP_OPEN = read_choice("NEPHOSCOPE_SIGN_UP", ("open", "closed"), int(not _IS
 OWNERSHIP_PROOF = (
     read_choice("NEPHOSCOPE_OWNERSHIP_PROOF", ("off", "required"), int(not _IS_LOCAL)) == "required"
 )
+# Domains surveyed and probes planned in 30 days; 0 is no limit.
+MONTHLY_DOMAINS_PER_USER = read_int("NEPHOSCOPE_MONTHLY_DOMAINS_PER_USER", 0)
+MONTHLY_PROBES_PER_USER = read_int("NEPHOSCOPE_MONTHLY_PROBES_PER_USER", 0)
+MONTHLY_DOMAINS_PER_ORGANISATION = read_int("NEPHOSCOPE_MONTHLY_DOMAINS_PER_ORGANISATION", 0)
+MONTHLY_PROBES_PER_ORGANISATION = read_int("NEPHOSCOPE_MONTHLY_PROBES_PER_ORGANISATION", 0)
 # Address or page of the people who operate the installation, for those who are measured.
 CONTACT = read_text("NEPHOSCOPE_CONTACT", "")
 

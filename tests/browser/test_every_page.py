@@ -92,6 +92,7 @@ OWN_PAGES = (
     "/account/organisations/{organisation}/events/",
     "/account/events/",
     "/account/domains/",
+    "/account/usage/",
     "/account/second-factor/",
     "/schedules/",
     "/schedules/new/?kind=audit",

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from core.errors import BadInput, Conflict
+from core.errors import BadInput
 from tasks.ownership import verification
 from webapp.pages.ui.access import signed_in
 from webapp.store.access import domain_claims
@@ -47,8 +47,6 @@ def listing(request: HttpRequest) -> HttpResponse:
             return HttpResponseRedirect(reverse("account-domains"))
         except BadInput as refused:
             error = message_of(refused)
-        except Conflict as refused:
-            error = str(refused)
     return _show(request, error, 422 if error else 200)
 
 

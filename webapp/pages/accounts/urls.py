@@ -14,6 +14,7 @@ from webapp.pages.accounts import (
     sharing,
     sign_in,
     single_sign_on,
+    usage,
 )
 
 # The same pages for campaigns and audits.
@@ -49,6 +50,7 @@ urlpatterns = [
     path("account/domains/", domains.listing, name="account-domains"),
     path("account/domains/<int:pk>/check/", domains.check, name="check-claim"),
     path("account/domains/<int:pk>/delete/", domains.delete, name="delete-claim"),
+    path("account/usage/", usage.usage, name="usage"),
     path("account/installation/", installation.installation, name="installation"),
     path("opt-out/", opt_out.opt_out, name="opt-out"),
     path("opt-out/<str:token>/", opt_out.opt_out_request, name="opt-out-request"),

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from core.errors import BadInput
+from webapp.store.access import quotas
 from webapp.store.campaigns.plans import Definition, VantageProfiles, plan_of
 from webapp.store.models import Campaign, CampaignUnit, VantagePoint
 from webapp.store.models.campaigns import FINAL
@@ -66,6 +67,7 @@ class CreationOptions:
     cloned_from: Campaign | None = None
 
 
+@transaction.atomic
 def create(defined: Definition, given: CreationOptions | None = None) -> Campaign:
     """Store a campaign; raise ``BadInput`` if limits forbid it.
 
@@ -79,6 +81,8 @@ def create(defined: Definition, given: CreationOptions | None = None) -> Campaig
     if defined.refusals:
         raise BadInput("; ".join(defined.refusals[:3]), field="limits")
     is_private = around.owner is not None and not around.is_public
+    if not defined.is_synthetic:
+        quotas.count(around.owner, "probes", defined.plan.slot_count)
     return Campaign.objects.create(
         slug=free_slug(defined.name, is_private=is_private),
         name=defined.name,

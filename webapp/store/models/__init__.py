@@ -18,6 +18,7 @@ from webapp.store.models.accounts.organisations import (
     Role,
 )
 from webapp.store.models.accounts.second_factor import SecondFactor
+from webapp.store.models.accounts.usage import UsageDay
 from webapp.store.models.audits import Audit, AuditSuppression, SavedList, SavedPolicy
 from webapp.store.models.beacons import Beacon, BeaconCell
 from webapp.store.models.campaigns import Campaign, CampaignReport, CampaignUnit
@@ -75,6 +76,7 @@ __all__ = [
     "Simulation",
     "StoredFile",
     "Survey",
+    "UsageDay",
     "VantagePoint",
     "ZoneInference",
     "ZoneSource",

@@ -23,7 +23,7 @@ from core.report_tables import Table
 from core.statuses import FINAL_STATES, SurveyState
 from crawlers.enumeration import enumeration
 from crawlers.files.domain_list import DomainList, Limit, TooManyDomains, read_domain_list
-from webapp.store.access import domain_claims
+from webapp.store.access import domain_claims, quotas
 from webapp.store.models import RangeTable, Report, Shard, Survey
 from webapp.store.requests import list_slot
 from webapp.store.requests.idempotency import KeyReused, check_key
@@ -173,6 +173,8 @@ def create_survey(
         if before:
             return _same_or_refused(before, data, maker, asked)
         _check_quota(maker)
+        if maker.is_limited:
+            quotas.count(maker.user, "domains", plan.accepted)
         survey.slug = free_slug(survey.name, is_private=maker.owner is not None)
         survey.save()
         save_entries(survey.slug, _shuffle(found.entries, survey.list_sha256))
