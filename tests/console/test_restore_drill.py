@@ -23,7 +23,10 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from django.test import Client
 from django.utils import timezone
-from webapp.store.models import Report
+from tasks.surveys import derived
+from webapp.store.models import Report, Survey
+# A backup has no derived files; a worker builds them again.
+derived.index_survey(Survey.objects.get(slug="{SURVEY}"))
 paths = ["/", "/surveys/", "/s/{SURVEY}/", "/s/{SURVEY}/map/", "/s/{SURVEY}/domains/", "/about/"]
 paths += ["/s/{SURVEY}/reports/%s/" % page for page in ("providers", "regions", "patterns")]
 paths += ["/api/v1/surveys/{SURVEY}/tables/%s" % r.table_id for r in Report.objects.all()]
