@@ -6,5 +6,5 @@ REPORT = ProbeReport(
     id="probe-resolver",
     title="Resolver",
     probes=("resolver",),
-    statistics=(Statistic("rtt", "ms", title="round trip"),),
+    statistics=(Statistic("rtt", "ms", title="round-trip time"),),
 )

@@ -6,5 +6,5 @@ REPORT = ProbeReport(
     id="probe-echo",
     title="TCP echo",
     probes=("echo",),
-    statistics=(Statistic("rtt", "ms", title="round trip"),),
+    statistics=(Statistic("rtt", "ms", title="round-trip time"),),
 )

@@ -7,6 +7,6 @@ REPORT = ProbeReport(
     id="probe-game-query",
     title="Game query",
     probes=("game-query",),
-    statistics=(Statistic("rtt", "ms", title="round trip"),),
+    statistics=(Statistic("rtt", "ms", title="round-trip time"),),
     limits=(LIMIT,),
 )

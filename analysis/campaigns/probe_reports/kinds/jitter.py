@@ -2,8 +2,8 @@
 
 ``R = 93.2 - Id - Ie_eff`` with ``Id = 0.024 d + 0.11 max(d - 177.3, 0)`` (Cole and Rosenbluth 2001)
 and ``Ie_eff = 95 P / (P + 4.3)`` for G.711 without concealment (ITU-T G.113); ``P`` is the loss in
-per cent. The delay ``d`` in ms is half the round trip, a packet of 20 ms and a playout buffer of
-twice the jitter. Loss there and back counts as loss of one direction, so R is a lower estimate.
+per cent. The delay ``d`` in ms is half the round-trip time, a packet of 20 ms and a playout buffer
+of twice the jitter. Loss there and back counts as loss of one direction, so R is a lower estimate.
 """
 
 from analysis.campaigns.probe_reports.probe_report import Limit, ProbeReport, Statistic, detail
@@ -21,7 +21,7 @@ REPORT = ProbeReport(
     title="Jitter",
     probes=("jitter",),
     statistics=(
-        Statistic("rtt", "ms", title="round trip"),
+        Statistic("rtt", "ms", title="round-trip time"),
         Statistic("jitter", "ms", _JITTER),
         Statistic("loss", "%", f"CASE WHEN sent > 0 THEN {_LOSS} END"),
         Statistic("r_factor", "", f"CASE WHEN sent > 0 THEN {_R} END", higher_is_better=True),

@@ -8,7 +8,7 @@ REPORT = ProbeReport(
     title="Ping",
     # Imported pings are named after their method: ``ping-icmp``, ``ping-tcp-ack``.
     probes=("tcp-ping", "icmp-echo", "globalping-ping", "ping-*"),
-    statistics=(Statistic("rtt", "ms", title="round trip"),),
+    statistics=(Statistic("rtt", "ms", title="round-trip time"),),
     limits=(LIMIT,),
     # The grid of latency has the statistics of pairs for campaigns of any size.
     max_runs=2_000_000,

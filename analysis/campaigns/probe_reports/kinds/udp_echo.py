@@ -7,6 +7,6 @@ REPORT = ProbeReport(
     id="probe-udp-echo",
     title="UDP echo",
     probes=("udp-echo",),
-    statistics=(Statistic("rtt", "ms", title="round trip"),),
+    statistics=(Statistic("rtt", "ms", title="round-trip time"),),
     limits=(LIMIT,),
 )
