@@ -36,6 +36,16 @@ def test_labels_keep_apart(everyone: dict[str, Any]) -> None:
     assert len(places) == len(drawn["marks"])
 
 
+def test_a_map_of_one_region_shows_its_surroundings(everyone: dict[str, Any]) -> None:
+    regions = selectors.map_regions(everyone["atlas"].slug)[:1]
+    drawn = region_map.draw([{**regions[0], "outage": {"down": 1}}], "", lambda key: key)
+    (mark,) = drawn["marks"]
+    left, _, width, _ = map(float, drawn["box"].split())
+    assert 8 * mark["radius"] < width
+    assert left + width / 4 < mark["x"] < left + width * 3 / 4
+    assert mark["label"] is not None
+
+
 @pytest.mark.parametrize(
     ("text", "kind", "summary"),
     [

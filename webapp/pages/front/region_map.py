@@ -20,8 +20,8 @@ _APART = 12.0
 # A coast that is drawn small needs fewer points, which are half of the page.
 _COAST_STEP = 2.2
 _MARGIN_X, _MARGIN_Y = 78.0, 34.0
-# The shape of the panel on a wide screen, width by height.
-_ASPECT = 1.6
+# The shape of the panel on a wide screen, width by height; and the width of a map of one region.
+_ASPECT, _NARROWEST = 1.6, 420.0
 # Height of a line of text on wide screens and on phones; a letter is about 0.58 of it wide.
 _TEXT, _PHONE_TEXT, _LETTER = 10.0, 21.0, 0.58
 
@@ -96,9 +96,10 @@ def _view_box(circles: Sequence[_Circle]) -> Box:
         return world_map.VIEWS["world"][1:]
     left, right = min(s.x for s in circles) - _MARGIN_X, max(s.x for s in circles) + _MARGIN_X
     top, bottom = min(s.y for s in circles) - _MARGIN_Y, max(s.y for s in circles) + _MARGIN_Y
-    height = max(bottom - top, (right - left) / _ASPECT)
+    width = max(right - left, _NARROWEST)
+    height = max(bottom - top, width / _ASPECT)
     top = max(-10.0, (top + bottom - height) / 2)
-    return left, top, right - left, height
+    return (left + right - width) / 2, top, width, height
 
 
 def _words(circle: _Circle, failed: str) -> tuple[str, str]:
