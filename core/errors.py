@@ -16,8 +16,9 @@ class BadInput(NephoscopeError):
     def __init__(self, message: str, *, line: int | None = None, field: str | None = None) -> None:
         self.line = line
         self.field = field
-        where = f"line {line}: " if line is not None else f"{field}: " if field else ""
-        super().__init__(where + message)
+        # The message without the field, for pages that show it beside the field.
+        self.text = message if line is None else f"line {line}: {message}"
+        super().__init__(f"{field}: {message}" if field and line is None else self.text)
 
 
 class Conflict(BadInput):

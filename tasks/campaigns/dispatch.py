@@ -31,7 +31,8 @@ def order_of(unit: CampaignUnit, point: VantagePoint | None = None) -> Order:
     slots = plan.slots(unit.activity, unit.round, unit.vantage)
     places = {target: i for i, target in enumerate(sorted({s.target for s in slots}))}
     due = unit.due_at.timestamp() if unit.due_at else 0.0
-    excluded = domain_claims.opt_outs()
+    # Nothing is sent to the targets of a synthetic campaign.
+    excluded = domain_claims.OptOuts() if campaign.synthetic else domain_claims.opt_outs()
     targets = [_target(campaign.targets[t], excluded) for t in places]
     denied = [p for p in (_DENIED_PREFIX,) if any(t["host"] == _DENIED_ADDRESS for t in targets)]
     return Order(

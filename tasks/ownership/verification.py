@@ -4,7 +4,6 @@ The record is of the form of draft-ietf-dnsop-domain-verification-techniques. Th
 ``core.http`` from an address that the SSRF guard admitted; no redirect is followed.
 """
 
-from ipaddress import ip_address
 from urllib.request import Request
 
 from django.conf import settings
@@ -28,15 +27,6 @@ _MAX_BYTES = 4_096
 _DNS_TIMEOUT_S, _HTTP_TIMEOUT_S = 2.0, 4.0
 
 
-def is_address(name: str) -> bool:
-    """Whether a claim is of an address, which has no TXT record."""
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
-
-
 def record_name(row: DomainClaim) -> str:
     """The name of the TXT record."""
     return f"{_LABEL}.{row.name}"
@@ -56,7 +46,7 @@ def file_urls(row: DomainClaim) -> list[str]:
 def verify(row: DomainClaim) -> bool:
     """Look for the record, then for the file; store the result, with the reason of a failure."""
     reasons = []
-    if not is_address(row.name):
+    if not domain_claims.is_address(row.name):
         reason = why_not_in_dns(row)
         if not reason:
             domain_claims.confirm(row, DomainClaim.Method.DNS)
@@ -107,9 +97,7 @@ def why_not_in_file(url: str, expected: str) -> str:
         request = Request(url, headers={"User-Agent": f"Nephoscope/{VERSION}"})
         reply = send(request, _HTTP_TIMEOUT_S, _MAX_BYTES, pin=pin)
     except (NephoscopeError, OSError) as error:
-        text = str(error)
-        field = getattr(error, "field", None) if isinstance(error, BadInput) else None
-        return f"{url}: {text.removeprefix(f'{field}: ')}"
+        return f"{url}: {error.text if isinstance(error, BadInput) else error}"
     if reply.status != 200:
         return f"{url}: status {reply.status}"
     if reply.body.decode("utf-8", "replace").strip() != expected:

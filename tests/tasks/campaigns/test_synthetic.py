@@ -7,6 +7,7 @@ from core.errors import BadInput
 from tasks.campaigns import commands, scheduler, synthetic
 from testbed.campaigns.synthetic_probes import End, run_probe
 from tests.tasks.campaigns.field import Field, assert_all_accounted, join, targets
+from webapp.store.access import domain_claims
 from webapp.store.campaigns import selectors
 from webapp.store.models import Campaign, VantagePoint
 
@@ -46,6 +47,18 @@ def test_it_works():
     means = {r["region"]: r["vantage_mean"] for r in told["latency-regions"].dicts()}
     assert means["eu-west-1"] < means["us-east-1"]
     assert (selectors.folder_of(done) / "suitability.parquet").is_file()
+
+
+def test_a_target_that_opts_out_meanwhile_ends_no_synthetic_campaign():
+    """Nothing is sent to it, and no other result of its order is lost."""
+    join("berlin", **PLACES)
+    hosts = ["one.synthetic.invalid", "two.synthetic.invalid"]
+    given = [{"host": host, "provider": "aws", "region": "eu-west-1"} for host in hosts]
+    found = Emulation(preset="trial", targets=given, vantages=["berlin"])
+    found.start()
+    domain_claims.add_opt_out("one.synthetic.invalid")
+    counts = assert_all_accounted(found.run())
+    assert counts["ok"] == counts["planned"]
 
 
 def test_synthetic_and_measuring_vantage_points_do_not_mix_and_are_no_default():

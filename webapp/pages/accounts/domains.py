@@ -24,15 +24,10 @@ TOO_MANY = "too many checks; try again in a minute"
 def challenge_of(row: DomainClaim) -> dict[str, Any]:
     """Return what has to be published for a claim."""
     return {
-        "record": "" if verification.is_address(row.name) else verification.record_name(row),
+        "record": "" if domain_claims.is_address(row.name) else verification.record_name(row),
         "text": verification.expected_text(row),
         "urls": verification.file_urls(row),
     }
-
-
-def message_of(error: BadInput) -> str:
-    """Return the message of an error without the name of its field."""
-    return str(error).removeprefix(f"{error.field}: ")
 
 
 @never_cache
@@ -46,7 +41,7 @@ def listing(request: HttpRequest) -> HttpResponse:
             domain_claims.claim(request.user, request.POST.get("name", ""))
             return HttpResponseRedirect(reverse("account-domains"))
         except BadInput as refused:
-            error = message_of(refused)
+            error = refused.text
     return _show(request, error, 422 if error else 200)
 
 
@@ -59,7 +54,6 @@ def _show(request: HttpRequest, error: str = "", status: int = 200) -> HttpRespo
     context = {
         "section": "account",
         "rows": rows,
-        "n_valid": len(valid),
         "is_required": settings.OWNERSHIP_PROOF,
         "days": domain_claims.VALID.days,
         "error": error,

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.errors import BadInput
 from tasks.ownership import verification
-from webapp.pages.accounts.domains import CHECKS, TOO_MANY, challenge_of, message_of
+from webapp.pages.accounts.domains import CHECKS, TOO_MANY, challenge_of
 from webapp.store.access import domain_claims
 from webapp.store.requests.address_rates import AddressRates
 
@@ -34,7 +34,7 @@ def opt_out(request: HttpRequest) -> HttpResponse:
                 row = domain_claims.request_opt_out(request.POST.get("name", ""))
                 return HttpResponseRedirect(reverse("opt-out-request", args=[row.token]))
         except BadInput as refused:
-            error, status = message_of(refused), 422
+            error, status = refused.text, 422
     context = {
         "section": "about",
         "contact": settings.CONTACT,

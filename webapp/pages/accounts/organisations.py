@@ -106,8 +106,7 @@ def _objects(found: list[tuple[str, Any]], mine: Membership) -> list[dict[str, A
 
 def _text(error: Exception) -> str:
     """Return the message of an error without the name of its field."""
-    field = getattr(error, "field", None)
-    return str(error).removeprefix(f"{field}: ")
+    return error.text if isinstance(error, BadInput) else str(error)
 
 
 @never_cache

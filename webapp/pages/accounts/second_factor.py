@@ -13,7 +13,6 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from core.errors import BadInput
-from webapp.pages.accounts.domains import message_of
 from webapp.pages.accounts.pending_sign_in import PENDING, complete
 from webapp.pages.ui.access import signed_in
 from webapp.store.access import events, login_throttle, second_factor
@@ -55,7 +54,7 @@ def _confirm(request: HttpRequest, code: str, attempt: login_throttle.Attempt) -
     try:
         codes = second_factor.confirm(request.user, code)
     except BadInput as refused:
-        return _show(request, 422, error=message_of(refused), row=_unconfirmed(request.user))
+        return _show(request, 422, error=refused.text, row=_unconfirmed(request.user))
     attempt.clear()
     return _show(request, codes=codes)
 

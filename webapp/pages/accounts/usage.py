@@ -34,10 +34,11 @@ def usage(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "account",
         "now": now,
-        "days": quotas.DAYS,
+        "heading": f"In {quotas.DAYS} days",
         "is_unlimited": bool(user.is_staff),
         "holders": [
-            (name, [(quotas.KINDS[quota.kind], quota) for quota in held]) for name, held in holders
+            (name, [(quotas.KINDS[quota.kind], quota.used, quota.limit) for quota in held])
+            for name, held in holders
         ],
     }
     return render(request, "accounts/usage.html", context)

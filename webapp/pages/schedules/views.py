@@ -94,7 +94,7 @@ def add_error(form: Any, error: NephoscopeError) -> None:
     """Show an error beside the field that it names."""
     field = (getattr(error, "field", None) or "").removeprefix("request.")
     field = "hours" if field == "interval_minutes" else field
-    text = str(error).removeprefix(f"{getattr(error, 'field', '')}: ")
+    text = error.text if isinstance(error, BadInput) else str(error)
     form.add_error(field if field in form.fields else None, text[:1].upper() + text[1:] + ".")
 
 

@@ -9,7 +9,8 @@ import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from ipaddress import ip_address, ip_network
+from functools import cached_property
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
@@ -29,19 +30,27 @@ VALID = timedelta(days=365)
 PENDING = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OptOuts:
     """What is excluded from all measurements: domains with everything below, and prefixes."""
 
     domains: frozenset[str] = frozenset()
     networks: tuple[str, ...] = ()
 
+    @cached_property
+    def _names(self) -> DomainSet:
+        return DomainSet(self.domains)
+
+    @cached_property
+    def _prefixes(self) -> list[IPv4Network | IPv6Network]:
+        return [ip_network(network) for network in self.networks]
+
     def covers(self, host: str) -> bool:
         """Whether a host name or an address is excluded."""
         address = _address(host)
         if address is None:
-            return DomainSet(self.domains).covers(host.rstrip(".").lower())
-        return any(_is_within(address, network) for network in self.networks)
+            return self._names.covers(host.rstrip(".").lower())
+        return any(address in prefix for prefix in self._prefixes)
 
 
 def normalise(text: str, *, is_prefix_allowed: bool = False) -> str:
@@ -161,7 +170,7 @@ def list_opt_outs() -> QuerySet[DomainClaim]:
 def opt_outs() -> OptOuts:
     """Return everything that is excluded from measurements by proved opt-outs."""
     names = list_opt_outs().values_list("name", flat=True).distinct()
-    networks = tuple(name for name in names if "/" in name or _address(name) is not None)
+    networks = tuple(name for name in names if "/" in name or is_address(name))
     return OptOuts(frozenset(names) - frozenset(networks), networks)
 
 
@@ -202,13 +211,13 @@ def check_targets(
             )
 
 
+def is_address(name: str) -> bool:
+    """Whether a claim is of an address, which has no TXT record."""
+    return _address(name) is not None
+
+
 def _address(host: str) -> Any:
     try:
         return ip_address(host)
     except ValueError:
         return None
-
-
-def _is_within(address: Any, network: str) -> bool:
-    found = ip_network(network)
-    return found.version == address.version and address in found
