@@ -12,7 +12,9 @@ from celery import Task
 from django.core.cache import cache
 from django.db import transaction
 
+from core.errors import NephoscopeError
 from tasks.platform.app import AWAY, CRAWL, queue
+from tasks.platform.stop import Stopped
 
 log = logging.getLogger(__name__)
 # A message that lies in the queue is not queued again within this time.
@@ -20,6 +22,7 @@ QUEUED_S = 30
 
 
 class _Row(Protocol):
+    pk: Any
     attempt: int
 
 
@@ -79,6 +82,16 @@ def claim_row(
         fail(row, f"its workers ended before it did, {max_attempts} times")
         return None
     return row
+
+
+def run_row(row: Row, work: Callable[[Row], None], fail: Callable[[Row, str], Any]) -> None:
+    """Run the work of a claimed row; what cannot be done fails with its reason."""
+    try:
+        work(row)
+    except Stopped:
+        log.info("%s %s was stopped, or has another worker", type(row).__name__, row.pk)
+    except NephoscopeError as error:
+        fail(row, str(error))
 
 
 def _marker(task: Task, pk: int, attempt: int) -> str:

@@ -4,12 +4,10 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from core.errors import NephoscopeError
 from simulator.experiments.registry import check_seed, find_experiment, run_experiment
 from tasks.platform.app import app
 from tasks.platform.lease import Lease
-from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost
-from tasks.platform.stop import Stopped
+from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost, run_row
 from tasks.simulations import catalogue
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
@@ -47,14 +45,8 @@ def start_published() -> list[Simulation]:
 def run(pk: int) -> None:
     """Run one simulation unless another worker has it."""
     row = claim_row(pk, services.claim, services.fail, services.MAX_ATTEMPTS)
-    if row is None:
-        return
-    try:
-        _run(row)
-    except Stopped:
-        log.info("simulation %s was cancelled, or has another worker", pk)
-    except NephoscopeError as error:
-        services.fail(row, str(error))
+    if row is not None:
+        run_row(row, _run, services.fail)
 
 
 def _run(row: Simulation) -> None:

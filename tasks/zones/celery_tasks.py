@@ -7,12 +7,10 @@ from typing import Any
 
 from django.conf import settings
 
-from core.errors import NephoscopeError
 from lake.parts import part_path, write_part
 from tasks.platform.app import app
 from tasks.platform.lease import Lease
-from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost
-from tasks.platform.stop import Stopped
+from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost, run_row
 from tasks.surveys import study
 from tasks.zones.observations import count_rows, infer
 from webapp.store.models import Survey, ZoneInference, ZoneSource
@@ -39,14 +37,8 @@ def request(survey: Survey) -> ZoneInference:
 def run(pk: int) -> None:
     """Infer the zones of one survey unless another worker does."""
     row = claim_row(pk, services.claim, services.fail, services.MAX_ATTEMPTS)
-    if row is None:
-        return
-    try:
-        _run(row)
-    except Stopped:
-        log.info("zones of %s were requested again, or have another worker", row.survey.slug)
-    except NephoscopeError as error:
-        services.fail(row, str(error))
+    if row is not None:
+        run_row(row, _run, services.fail)
 
 
 def _run(row: ZoneInference) -> None:
