@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.probes.changes [--series N] [--labelled FOLDER]``. The folder holds gzipped
 series ``epoch;rtt;cp`` of RIPE Atlas with marked change points (Shao and others 2017). Exits with
-1 when a goal is missed: 1 false alarm in 1,000 days of a pair, and three rounds for shifts of 5, 10
-and 20 ms in the median.
+1 when a goal is missed: 1 false alarm in 1,000 days of a pair, and three rounds for nine of ten
+shifts of 5, 10 and 20 ms.
 """
 
 import argparse
@@ -50,10 +50,16 @@ def correlated(rng: np.random.Generator, correlation: float) -> Floats:
     return 2 * values
 
 
-def daily(rng: np.random.Generator) -> Floats:
-    """Normal noise of 1 ms on a course of 8 ms over each day."""
-    course = 4 * np.sin(np.arange(ROUNDS_A_DAY * DAYS) * 2 * np.pi / ROUNDS_A_DAY)
-    return rng.normal(size=len(course)) + course
+def daily(rng: np.random.Generator, size_ms: float) -> Floats:
+    """Normal noise of 1 ms on a course of so many ms over each day."""
+    phase = np.arange(ROUNDS_A_DAY * DAYS) * 2 * np.pi / ROUNDS_A_DAY
+    return rng.normal(size=len(phase)) + size_ms / 2 * np.sin(phase)
+
+
+def evenings(rng: np.random.Generator) -> Floats:
+    """Normal noise of 1 ms, and up to 6 ms more in four hours of each day."""
+    hour = np.arange(ROUNDS_A_DAY * DAYS) % ROUNDS_A_DAY * 24 / ROUNDS_A_DAY
+    return rng.normal(size=len(hour)) + 6 * np.clip(1 - np.abs(hour - 20) / 2, 0, 1)
 
 
 NOISE: dict[str, Callable[[np.random.Generator], Floats]] = {
@@ -62,7 +68,9 @@ NOISE: dict[str, Callable[[np.random.Generator], Floats]] = {
     "Cauchy": lambda rng: np.abs(rng.standard_cauchy(ROUNDS_A_DAY * DAYS)),
     "correlated, r = 0.3": lambda rng: correlated(rng, 0.3),
     "correlated, r = 0.6": lambda rng: correlated(rng, 0.6),
-    "daily course": daily,
+    "daily course of 8 ms": lambda rng: daily(rng, 8),
+    "daily course of 3 ms": lambda rng: daily(rng, 3),
+    "evening peak of 6 ms": evenings,
 }
 QUIET: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "normal, sd 0.5 ms": lambda rng, n: rng.normal(0, 0.5, n),
@@ -88,7 +96,7 @@ def measure_false_alarms(rng: np.random.Generator, series: int) -> bool:
 
 
 def measure_delays(rng: np.random.Generator, series: int) -> bool:
-    """Measure the rounds until planted shifts are found; whether the medians meet the goal."""
+    """Measure the rounds until planted shifts are found; whether their p90 meets the goal."""
     print("\nnoise | shift ms | found of | rounds until found: p50 | p90 | most | dated within 3")
     is_met = True
     for name, make in QUIET.items():
@@ -97,7 +105,7 @@ def measure_delays(rng: np.random.Generator, series: int) -> bool:
             p50, p90, most = np.percentile(delays, (50, 90, 100))
             part = f"{len(delays)} of {series}"
             print(f"{name} | {shift} | {part} | {p50:.0f} | {p90:.0f} | {most:.0f} | {part}")
-            is_met &= p50 <= 3
+            is_met &= p90 <= 3
     return is_met
 
 

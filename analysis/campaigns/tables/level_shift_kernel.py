@@ -15,6 +15,13 @@ MIN_SHIFT_MS, MIN_SHIFT_SHARE = 1.0, 0.01
 SETTLED, SETTLED_RANGES, NEW_RANGES = 288, 1.25, 1.75
 # A shift is abrupt: at least 75 % of it lies between the last rounds before it and its own.
 RECENT, ABRUPT = 6, 0.75
+# Neighbouring rounds of a level differ by sqrt(2 (1 - r)) of its range, r being their correlation.
+# Below r = 0.3 the level has no course, so that fewer ranges and a smaller part suffice.
+PLAIN_DIFFERENCES = 1.18
+PLAIN_RANGES, PLAIN_ABRUPT, MIN_PLAIN = 1.25, 0.5, 96
+# The level may have runs like the new one, as in the evening of each day: a shift is longer, by
+# half and one round, than the longest of those that go halfway to it.
+RECURRING = 1.5
 
 
 @compile_loop
@@ -43,12 +50,8 @@ def find_runs(values: Any, needed: Any) -> Any:
         found = _find_start(values, (run_start, at, side), level, size, needed)
         if found < 0:
             continue
-        ranges = SETTLED_RANGES if size >= SETTLED else NEW_RANGES
-        least = ranges * (level[size - 1 - size // 10] - level[size // 10])
-        least = max(least, MIN_SHIFT_MS, MIN_SHIFT_SHARE * middle)
-        new = _find_median(values, found, at + 1)
-        recent = _find_median(values, max(0, found - RECENT), found)
-        if abs(new - middle) < least or abs(new - recent) < ABRUPT * abs(new - middle):
+        before = values[first : first + size]
+        if not _is_shift(values, (found, at), before, middle, _find_range(level, size)):
             continue
         shifts[n_shifts, 0], shifts[n_shifts, 1] = found, at
         n_shifts += 1
@@ -56,6 +59,56 @@ def find_runs(values: Any, needed: Any) -> Any:
         size, first = _extend(level, 0, values, found, (found, at + 1))
         run_start, run_side = at + 1, 0
     return shifts[:n_shifts]
+
+
+@compile_loop
+def _is_shift(values: Any, run: Any, level: Any, middle: Any, spread: Any) -> Any:
+    """Return whether a run that is no chance is large, abrupt and new enough to be a shift.
+
+    ``run`` is (first index, last index) in ``values``; ``level`` are the rounds before it (n,)
+    float64 in their order, with the median ``middle`` and the range from p10 to p90 ``spread``.
+    """
+    found, at = run
+    ranges, abrupt = _find_limits(level, spread)
+    least = max(ranges * spread, MIN_SHIFT_MS, MIN_SHIFT_SHARE * middle)
+    new = _find_median(values, found, at + 1)
+    recent = _find_median(values, max(0, found - RECENT), found)
+    if abs(new - middle) < least or abs(new - recent) < abrupt * abs(new - middle):
+        return False
+    earlier = _find_longest(level, 0.5 * (new + middle), 1 if new > middle else -1)
+    return at - found >= RECURRING * earlier
+
+
+@compile_loop
+def _find_longest(values: Any, edge: Any, side: Any) -> Any:
+    """Return the length of the longest run above an edge (``side`` 1), or below it (-1)."""
+    longest = length = 0
+    for value in values:
+        length = length + 1 if side * (value - edge) > 0 else 0
+        longest = max(longest, length)
+    return longest
+
+
+@compile_loop
+def _find_range(ordered: Any, size: Any) -> Any:
+    """Return the range from p10 to p90 of the first ``size`` sorted values."""
+    return ordered[size - 1 - size // 10] - ordered[size // 10]
+
+
+@compile_loop
+def _find_limits(level: Any, spread: Any) -> Any:
+    """Return (ranges, part between neighbouring rounds) that a shift from a level needs.
+
+    ``level`` is (n,) float64 in the order of rounds, and ``spread`` its range from p10 to p90.
+    """
+    n = len(level)
+    ranges = SETTLED_RANGES if n >= SETTLED else NEW_RANGES
+    if n < MIN_PLAIN:
+        return ranges, ABRUPT
+    differences = np.sort(level[1:] - level[:-1])
+    if _find_range(differences, n - 1) < PLAIN_DIFFERENCES * spread:
+        return ranges, ABRUPT
+    return PLAIN_RANGES, PLAIN_ABRUPT
 
 
 @compile_loop

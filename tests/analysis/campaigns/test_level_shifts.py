@@ -2,7 +2,7 @@
 
 import csv
 import gzip
-from itertools import permutations
+from itertools import pairwise, permutations
 from math import comb
 from pathlib import Path
 
@@ -20,6 +20,12 @@ from tests.examples import examples
 
 ROUNDS_A_DAY = 96
 LABELLED = Path(__file__).parents[4] / "shared/data/latency/ripe-atlas-rtt-series"
+
+
+def plain_range(ordered):
+    """From p10 to p90 of sorted values."""
+    tenth = len(ordered) // 10
+    return ordered[-1 - tenth] - ordered[tenth]
 
 
 def plain_runs(values):  # noqa: C901, PLR0915 - the same steps as the loop, one after the other
@@ -46,16 +52,27 @@ def plain_runs(values):  # noqa: C901, PLR0915 - the same steps as the loop, one
                 found = first
         if found is None:
             continue
-        tenth = len(level) // 10
+        in_order = values[run_start - len(level) : run_start]
+        spread = plain_range(level)
         settled = len(level) >= kernel.SETTLED
-        least = (level[-1 - tenth] - level[tenth]) * (
-            kernel.SETTLED_RANGES if settled else kernel.NEW_RANGES
-        )
-        least = max(least, kernel.MIN_SHIFT_MS, kernel.MIN_SHIFT_SHARE * middle)
+        ranges = kernel.SETTLED_RANGES if settled else kernel.NEW_RANGES
+        abrupt = kernel.ABRUPT
+        differences = sorted(b - a for a, b in pairwise(in_order))
+        is_long = len(level) >= kernel.MIN_PLAIN
+        if is_long and plain_range(differences) >= kernel.PLAIN_DIFFERENCES * spread:
+            ranges, abrupt = kernel.PLAIN_RANGES, kernel.PLAIN_ABRUPT
+        least = max(ranges * spread, kernel.MIN_SHIFT_MS, kernel.MIN_SHIFT_SHARE * middle)
         run = sorted(values[found : at + 1])
         recent = sorted(values[max(0, found - kernel.RECENT) : found])
         new, last = run[len(run) // 2], recent[len(recent) // 2]
-        if abs(new - middle) >= least and abs(new - last) >= kernel.ABRUPT * abs(new - middle):
+        half = (new + middle) / 2
+        beyond = "".join("x" if (v - half) * (new - middle) > 0 else " " for v in in_order)
+        earlier = max(map(len, beyond.split()), default=0)
+        if (
+            abs(new - middle) >= least
+            and abs(new - last) >= abrupt * abs(new - middle)
+            and len(run) >= kernel.RECURRING * earlier + 1
+        ):
             shifts.append([found, at])
             start, run_start, run_side = found, at + 1, 0
     return shifts
@@ -105,6 +122,18 @@ def test_a_shift_is_found_within_three_rounds_and_dated(shift):
         assert (found.n_before, found.n_after) == (found.at, len(series) - found.at)
 
 
+def test_five_milliseconds_are_found_in_three_rounds_of_noise_of_one():
+    rng, delays = np.random.default_rng(5), []
+    for _ in range(1000):
+        at = 2 * ROUNDS_A_DAY + int(rng.integers(0, ROUNDS_A_DAY))
+        series = 40 + rng.normal(0, 1, at + 24)
+        series[at:] += 5
+        found = [shift.found for shift in find_shifts(series) if abs(shift.at - at) <= 1]
+        delays.append(found[0] - at + 1 if found else len(series))
+    assert np.percentile(delays, 90) <= 3
+    assert sum(delay < 12 for delay in delays) >= 990
+
+
 def test_intervals_cover_the_shift():
     rng, covered = np.random.default_rng(2), 0
     for _ in range(100):
@@ -115,7 +144,9 @@ def test_intervals_cover_the_shift():
     assert covered >= 88  # 95 are expected; fewer have a probability of 0.3 %
 
 
-@pytest.mark.parametrize("kind", ["normal", "cauchy", "daily", "excursion", "constant", "few"])
+@pytest.mark.parametrize(
+    "kind", ["normal", "cauchy", "daily", "evenings", "excursion", "constant", "few"]
+)
 def test_what_is_no_new_level_is_not_reported(kind):
     rng, days = np.random.default_rng(11), 10
     n = days * ROUNDS_A_DAY
@@ -125,6 +156,10 @@ def test_what_is_no_new_level_is_not_reported(kind):
             series = 40 + np.abs(rng.standard_cauchy(n))
         elif kind == "daily":
             series += 4 * np.sin(np.arange(n) * 2 * np.pi / ROUNDS_A_DAY)
+        elif kind == "evenings":
+            # The last evening is cut: only that it recurs shows that it is no new level.
+            hour = np.arange(n) % ROUNDS_A_DAY * 24 / ROUNDS_A_DAY
+            series = (series + 6 * np.clip(1 - np.abs(hour - 20) / 2, 0, 1))[: n - 12]
         elif kind == "excursion":
             series[500:505] += 30
         elif kind == "constant":
