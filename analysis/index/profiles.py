@@ -44,7 +44,9 @@ ORDER BY len(coalesce(providers, [])) = 0, name LIMIT $limit OFFSET $offset
 """
 _DOMAIN_LIST = f"""
 WITH hosted AS (SELECT domain FROM {SITED} WHERE provider = $provider AND {IN_CLOUD}
-                AND ($region = '' OR (region = $region AND {IN_REGION}))),
+                AND ($region = '' OR (region = $region AND {IN_REGION}))
+                AND ($zone = '' OR address IN (SELECT address FROM zones
+                                               WHERE region = $region AND zone = $zone))),
 listed AS (SELECT *, count(*) OVER () AS total FROM domains WHERE contains(domain, $text)
              AND ($provider = '' OR domain IN (FROM hosted))
            ORDER BY rank, domain LIMIT $limit OFFSET $offset),
@@ -120,10 +122,11 @@ def keyed(sets: Mapping[str, Iterable[str]]) -> list[tuple[str, str, str]]:
 
 
 class Hosted(NamedTuple):
-    """Where a domain has a name: in a provider, or in one of its regions. Empty: anywhere."""
+    """Where a domain has a name: a provider, one of its regions, a zone there. Empty: anywhere."""
 
     provider: str = ""
     region: str = ""
+    zone: str = ""
 
 
 ANYWHERE = Hosted()

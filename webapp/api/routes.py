@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from ninja import Field, Query, Schema, Status
+from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
 from tasks.resolution.engine_factory import count_words
@@ -32,6 +32,7 @@ from webapp.api.schedules import alert_endpoints, schedules
 from webapp.api.screening import instances, pools, shared_pools
 from webapp.api.simulations import routes as simulation_routes
 from webapp.api.surveys import comparison, packages, studies, zones
+from webapp.api.surveys.studies import HostedQuery
 from webapp.api.vantages import networks
 from webapp.api.vantages import routes as vantage_routes
 from webapp.store.access.sharing import may_change
@@ -303,15 +304,13 @@ def get_regions(request: HttpRequest, slug: str) -> Any:
     }
 
 
-class DomainQuery(Schema):
+class DomainQuery(HostedQuery):
     """Filter and page of the domain list; ``cursor`` is the ``next`` of the page before.
 
-    ``provider``, alone or with one of its regions, keeps the domains that have a name there.
+    ``provider``, alone or with one of its regions and a zone of it, keeps the domains that have a
+    name there.
     """
 
-    q: str = ""
-    provider: str = Field("", max_length=40)
-    region: str = Field("", max_length=60)
     page: int = 1
     cursor: str = Field("", pattern="^([1-9][0-9]{0,5})?$")
 
@@ -326,8 +325,8 @@ def list_domains(request: HttpRequest, slug: str, query: Query[DomainQuery]) -> 
     """List domains of the survey in rank order."""
     _known(request, slug)
     wanted = int(query.cursor) if query.cursor else query.page
-    hosted = {"provider": query.provider, "region": query.region if query.provider else ""}
-    found = evidence.domains(slug, query.q, min(max(wanted, 1), 100_000), **hosted)
+    hosted = evidence.hosted_in(query.provider, query.region, query.zone)
+    found = evidence.domains(slug, query.q, min(max(wanted, 1), 100_000), hosted)
     more = found["page"] < found["pages"]
     return {**found, "next": str(found["page"] + 1) if more else None}
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from analysis.index.profiles import Hosted
 from tasks.surveys import derived as survey_derived
 from tests.pages import cast
 from webapp.store.surveys import derived, evidence, index
@@ -42,8 +43,8 @@ def look(slug: str) -> dict[str, Any]:
         "beyond": evidence.domains(slug, "", 99),
         "found": evidence.domains(slug, "LINKED"),
         "nothing": evidence.domains(slug, "zzz"),
-        "hosted": evidence.domains(slug, provider="aws"),
-        "region": evidence.domains(slug, "linked", provider="aws", region="us-east-1"),
+        "hosted": evidence.domains(slug, hosted=Hosted("aws")),
+        "region": evidence.domains(slug, "linked", hosted=Hosted("aws", "us-east-1")),
         "search": [r["name"] for r in evidence.search(slug, "www.", 5)],
     }
 

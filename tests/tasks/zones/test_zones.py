@@ -4,18 +4,22 @@ Nothing reads a file that was prepared by hand: the campaign, the uploads and th
 way of the product, and the truth is that of the emulated Internet.
 """
 
+import csv
 import json
+from collections import defaultdict
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.test import Client
 
 from core.clock import FakeClock
 from core.errors import MissingData
-from lake.parts import part_path
+from lake.parts import part_path, parts_of
 from tasks.campaigns import scheduler, synthetic
-from tasks.surveys import observation
+from tasks.surveys import derived, observation
 from tasks.surveys.worlds import WorldOptions, create_world
 from tasks.zones import campaign, celery_tasks
 from testbed.campaigns.zone_probes import EmulatedCloud
@@ -159,6 +163,7 @@ def test_it_works(world: World) -> None:
     page = world.client.get(f"/s/{world.survey.slug}/zones/").content.decode()
     assert "addresses have a known zone" in page
     assert "Labels of accounts" in page
+    check_domains_by_zone(world)
     # A repeated campaign is new evidence; without one, nothing is inferred again.
     celery_tasks.queue_waiting()
     assert services.waiting() == []
@@ -177,6 +182,51 @@ def test_it_works(world: World) -> None:
     celery_tasks.queue_waiting()
     assert ZoneSource.objects.filter(kind="campaign", name="again").exists()
     assert services.waiting() == [(done.pk, 0)]
+
+
+def check_domains_by_zone(world: World) -> None:
+    """The domains of each zone on page, API and in the export, beside a count of the parts."""
+    slug = world.survey.slug
+    # Without the index the parts are read, with it one column of it.
+    crowding = world.client.get(f"/api/v1/surveys/{slug}/zones").json()["crowding"]
+    derived.index_survey(world.survey)
+    zone_of = {r["address"]: (r["region"], r["zone"]) for r in rows_of(slug, "zones") if r["zone"]}
+    expected: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for row in rows_of(slug, "placements"):
+        if row["kind"] == "cloud" and row["address"] in zone_of:
+            expected[zone_of[row["address"]]].add(row["domain"])
+    assert len(crowding) >= 10
+    for zone in crowding[:4]:
+        domains = expected[zone["region"], zone["zone"]]
+        assert zone["low"] <= zone["share"] <= zone["high"]
+        assert zone["domains"] == len(domains)
+        place = {k: zone[k] for k in ("provider", "region", "zone")}
+        found = world.client.get(f"/api/v1/surveys/{slug}/domains", place).json()
+        assert found["total"] == len(domains)
+        text = world.client.get(f"/api/v1/surveys/{slug}/domains.csv", place).content.decode()
+        assert {row["domain"] for row in csv.DictReader(text.splitlines())} == domains
+    most = crowding[0]
+    link = f"?in={most['provider']}.{most['region']}%3A{most['zone']}"
+    page = world.client.get(f"/s/{slug}/zones/").content.decode()
+    assert "more domains than an even share" in page
+    assert link in page
+    listed = world.client.get(f"/s/{slug}/domains/{link}").content.decode()
+    assert f"domains.csv?provider={most['provider']}" in listed
+    assert f"zone {most['zone']} of {most['region']}" in " ".join(listed.split())
+    # A name in the zone leads to it; others see nothing of a private survey.
+    name = next(
+        r["name"]
+        for r in rows_of(slug, "placements")
+        if zone_of.get(r["address"]) == (most["region"], most["zone"])
+    )
+    assert "Domains in this zone" in world.client.get(f"/s/{slug}/names/{name}/").content.decode()
+    for address in (f"/s/{slug}/domains/{link}", f"/api/v1/surveys/{slug}/domains.csv"):
+        assert Client().get(address).status_code == 404
+
+
+def rows_of(slug: str, table: str) -> list[dict[str, Any]]:
+    paths = parts_of(settings.LAKE_DIR, slug, table)
+    return [row for path in paths for row in pq.read_table(path).to_pylist()]
 
 
 def test_bad_files_are_refused_by_page_and_api_with_their_line(world: World) -> None:

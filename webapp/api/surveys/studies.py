@@ -4,7 +4,7 @@ from operator import attrgetter
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from ninja import Query, Schema
+from ninja import Field, Query, Schema
 
 from tasks.audits.domain_card import find_card
 from tasks.traffic import log_import
@@ -13,7 +13,7 @@ from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
 from webapp.store.access.visibility import visible
 from webapp.store.models import Survey
-from webapp.store.surveys import domain_history
+from webapp.store.surveys import domain_history, evidence
 from webapp.store.surveys import index as survey_index
 
 router = Router(tags=["evidence"])
@@ -30,6 +30,15 @@ class OutageQuery(Schema):
     provider: str = ""
     first: int = 0
     limit: int = MAX_AFFECTED
+
+
+class HostedQuery(Schema):
+    """Which domains: ``q`` is in their name, and they have a name in a provider, region, zone."""
+
+    q: str = ""
+    provider: str = Field("", max_length=40)
+    region: str = Field("", max_length=60)
+    zone: str = Field("", max_length=60)
 
 
 @router.get(
@@ -82,6 +91,25 @@ def get_outage(
     if kind_of_file != "json":
         return table_file(f"{slug}-{query.target}-outage", kind_of_file, AFFECTED_COLUMNS, cells)
     return {"total": found.total, "first": start, "columns": AFFECTED_COLUMNS, "rows": cells}
+
+
+@router.get(
+    "/surveys/{slug}/domains.{kind_of_file}",
+    response={200: "text/csv", 202: "evidence.NotIndexed"},
+    operation_id="export_survey_domains",
+)
+def export_domains(
+    request: HttpRequest, slug: str, kind_of_file: str, query: Query[HostedQuery]
+) -> Any:
+    """All domains with a name in a provider, region or zone, by rank: csv, jsonl or parquet."""
+    survey = visible(Survey.objects.filter(slug=slug), request.user).first()
+    if survey is None:
+        raise Http404(f"there is no survey {slug!r}")
+    hosted = evidence.hosted_in(query.provider, query.region, query.zone)
+    found = evidence.domain_columns(slug, query.q, hosted)
+    if found is None:
+        return _index_pending(survey)
+    return table_file(f"{slug}-domains", kind_of_file, *found)
 
 
 def _index_pending(survey: Survey) -> HttpResponse:

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest
 from ninja import Field, Query, Schema, Status
 from ninja.errors import HttpError
 
-from tasks.zones import celery_tasks
+from tasks.zones import celery_tasks, crowding
 from tasks.zones.campaign import measure
 from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
@@ -54,6 +54,7 @@ def zones_json(survey: Survey, is_own: bool) -> dict[str, Any]:
         "finished_at": row.finished_at if row else None,
         "total": summary.get("total"),
         "regions": summary.get("regions", []),
+        "crowding": crowding.crowded_zones(survey.slug),
         "accounts": summary.get("accounts", []) if is_own else [],
         "sources": [source_json(s) for s in services.sources(survey)] if is_own else [],
     }

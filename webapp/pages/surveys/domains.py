@@ -7,6 +7,7 @@ from django.shortcuts import render
 from django.utils.http import urlencode
 from django.views.decorators.http import require_GET
 
+from tasks.zones import crowding
 from webapp.pages.surveys import diagrams
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
@@ -24,38 +25,63 @@ def page_number(request: HttpRequest) -> int:
 
 @require_GET
 def domains(request: HttpRequest, slug: str) -> HttpResponse:
-    """Domains of a survey in rank order: all, or by text, and by provider or region."""
+    """Domains of a survey in rank order: all, or by text, and by provider, region or zone."""
     survey = survey_or_404(request, slug)
     query = request.GET.get("q", "").strip()[:255]
     hosted = request.GET.get("in", "").strip()[:100]
-    provider, _, region = hosted.partition(".")
+    place = parse_place(hosted)
+    filters = {"q": query, **place._asdict()}
     context = {
         "section": "domains",
         "survey": survey,
         "families": FAMILIES,
         "query": query,
         "hosted": hosted,
-        "places": _places(slug),
+        "places": _places(slug, place),
+        "place": place,
+        "filters": urlencode({k: v for k, v in filters.items() if v}),
         "params": urlencode({"in": hosted}) if hosted else "",
-        "found": evidence.domains(
-            slug, query, page_number(request), provider=provider, region=region
-        ),
+        "found": evidence.domains(slug, query, page_number(request), place),
         "names": evidence.search(slug, query, limit=12) if query and not hosted else [],
     }
     return render(request, "surveys/domains/list.html", context)
 
 
-def _places(slug: str) -> list[tuple[str, list[tuple[str, str]]]]:
-    """(provider, its choices) for the filter: ``(key, text)`` of all of it, then its regions."""
+def parse_place(text: str) -> evidence.Hosted:
+    """The place of a filter's value: ``aws``, ``aws.us-east-1`` or ``aws.us-east-1:a``."""
+    provider, _, rest = text.partition(".")
+    region, _, zone = rest.partition(":")
+    return evidence.hosted_in(provider, region, zone)
+
+
+def place_value(provider: str, region: str, zone: str) -> str:
+    """The filter's value of a zone."""
+    return f"{provider}.{region}:{zone}"
+
+
+def _places(slug: str, chosen: evidence.Hosted) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(provider, its choices) for the filter: ``(key, text)`` of all of it, then its regions.
+
+    The region that was chosen is followed by its zones.
+    """
     regions = selectors.map_regions(slug)
+    zones = [
+        (place_value(z["provider"], z["region"], z["zone"]), f"– zone {z['zone']}")
+        for z in crowding.known_zones(slug)
+        if (z["provider"], z["region"]) == chosen[:2]
+    ]
     return [
         (
             provider,
             [(provider, f"{formatting.provider_name(provider)}, anywhere")]
             + [
-                (f"{provider}.{r['region']}", f"{r['place']} ({r['region']})")
+                choice
                 for r in sorted(regions, key=lambda r: -r["subdomains"])
                 if r["provider"] == provider
+                for choice in (
+                    (f"{provider}.{r['region']}", f"{r['place']} ({r['region']})"),
+                    *(zones if (provider, r["region"]) == chosen[:2] else ()),
+                )
             ],
         )
         for provider in evidence.providers(slug)

@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlencode
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from core.errors import BadInput, NephoscopeError
-from tasks.zones import celery_tasks
+from tasks.zones import celery_tasks, crowding
 from tasks.zones.campaign import measurable, measure
+from webapp.pages.surveys.domains import place_value
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG
@@ -19,6 +22,7 @@ from webapp.pages.ui.table_page import Cell, Column, Grid, Row
 from webapp.store.access.visibility import may_manage
 from webapp.store.campaigns import selectors as campaign_selectors
 from webapp.store.models import Survey, ZoneInference, ZoneSource
+from webapp.store.surveys.index import full_zone
 from webapp.store.zones import services
 
 _REGIONS = (
@@ -37,6 +41,16 @@ _ACCOUNTS = (
     Column("basis", "By", is_spare=True),
     Column("margin", "Smallest margin", numeric=True),
 )
+_CROWDED = (
+    Column("zone", "Zone"),
+    Column("domains", "Domains", numeric=True),
+    Column("share", "Of its region", numeric=True),
+    Column("interval", "95 % interval", numeric=True, is_spare=True),
+    Column("even", "If even", numeric=True, is_spare=True),
+    Column("only_here", "Names only here", numeric=True, is_spare=True),
+)
+# Zones that are listed, those with most domains first; the API lists all.
+_MOST_CROWDED = 60
 KINDS = (
     ("samples", "Own instances: account, zone, internal address"),
     ("targets", "Internal addresses of targets"),
@@ -73,6 +87,7 @@ def zones(request: HttpRequest, slug: str) -> HttpResponse:
         "total": row.summary.get("total") if row else None,
         "grid": _regions(row) if row and row.summary else None,
         "unmeasured": _unmeasured(row),
+        **_crowded(slug),
         "accounts": _accounts(row) if row and row.summary and is_own else None,
         "sources": [_source(s, request) for s in services.sources(survey)],
         "measurable": _measurable(survey, request.user) if is_own and survey.is_final else [],
@@ -130,6 +145,48 @@ def _regions(row: ZoneInference) -> Grid:
         )
         rows.append(Row(cells, anchor=found["region"]))
     return Grid("zone-regions", "Zones by region", _REGIONS, tuple(rows))
+
+
+def _crowded(slug: str) -> dict[str, Any]:
+    """The finding on crowded zones, and their table."""
+    rows = crowding.crowded_zones(slug)
+    if not rows:
+        return {}
+    regions = {(row["provider"], row["region"]) for row in rows}
+    crowded = [row for row in rows if row["crowded"]]
+    finding = (
+        f"{formatting.count(len(crowded))} of {formatting.count(len(rows))} zones in "
+        f"{formatting.count(len(regions))} region{'' if len(regions) == 1 else 's'} "
+        f"{'has' if len(crowded) == 1 else 'have'} more domains than an even share"
+    )
+    shown = tuple(_crowded_row(slug, row) for row in rows[:_MOST_CROWDED])
+    return {
+        "crowding": finding,
+        "crowded": Grid("crowded-zones", "Domains by zone", _CROWDED, shown),
+        "unlisted": max(0, len(rows) - _MOST_CROWDED),
+    }
+
+
+def _crowded_row(slug: str, row: Mapping[str, Any]) -> Row:
+    provider, region, zone = (str(row[k]) for k in ("provider", "region", "zone"))
+    query = urlencode({"in": place_value(provider, region, zone)})
+    href = f"{reverse('domains', args=[slug])}?{query}"
+    low, high = (formatting.share(row[k]) for k in ("low", "high"))
+    cells = (
+        Cell(full_zone(region, zone), zone, "code", href=href, tags=(provider,)),
+        Cell(formatting.count(row["domains"]), row["domains"], "count"),
+        Cell(
+            formatting.share_of(row["share"], row["n"]),
+            row["share"],
+            "share",
+            bar=row["share"],
+            mark=row["even"],
+        ),
+        Cell(f"{low} to {high}", row["low"], "muted", is_spare=True),
+        Cell(formatting.share(row["even"]), row["even"], "muted", is_spare=True),
+        Cell(formatting.count(row["only_here"]), row["only_here"] or 0, "count", is_spare=True),
+    )
+    return Row(cells, anchor=f"{provider}.{full_zone(region, zone)}".replace(" ", "-"))
 
 
 def _unmeasured(row: ZoneInference | None) -> int:

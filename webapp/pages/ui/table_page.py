@@ -12,6 +12,7 @@ from core.report_tables import SPEC_BY_ID, Table
 from webapp.pages.ui import formatting
 from webapp.pages.ui.headings import column_heading
 from webapp.store.ranges.region_places import place_name
+from webapp.store.surveys.index import full_zone
 from webapp.store.surveys.selectors import ReportRow
 
 # The share that published figures, or those of an earlier survey, are set beside, by table.
@@ -272,7 +273,7 @@ def _zone_cell(value: Any, cells: Cells, slug: str) -> Cell:
     cell, region = _plain_cell(value, cells, slug), str(cells.get("region", ""))
     if value in (None, "", "unknown") or "provider" not in cells:
         return cell
-    zone = str(value) if str(value).startswith(region) else f"{region} {value}"
+    zone = full_zone(region, str(value))
     return _label_cell("zone", slug, cells["provider"], zone, cell)
 
 

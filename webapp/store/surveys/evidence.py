@@ -2,10 +2,14 @@
 
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from django.conf import settings
 
 from analysis.deployment import dangling
 from analysis.index import profiles
+from analysis.index.profiles import ANYWHERE
+from analysis.index.profiles import Hosted as Hosted
 from webapp.store.models import Survey
 from webapp.store.surveys import index as survey_index
 from webapp.store.surveys.selectors import finished_shards
@@ -19,20 +23,14 @@ _KEYED = {"pattern": "patterns", "region": "regions", "zone": "zones"}
 _OWN = ("shard", "part", "first", "total", "cloud", *survey_index.SETS)
 
 
-def domains(
-    slug: str, query: str = "", page: int = 1, *, provider: str = "", region: str = ""
-) -> Row:
-    """A page of the survey's domains, by rank: ``{rows, total, page, pages}``.
-
-    ``provider``, alone or with ``region``, keeps the domains that have a name there.
-    """
+def domains(slug: str, query: str = "", page: int = 1, hosted: Hosted = ANYWHERE) -> Row:
+    """A page of the survey's domains with a name hosted there: ``{rows, total, page, pages}``."""
     index = _index_of(slug)
     if index is None:
-        hosted = profiles.Hosted(provider, region)
         shards = finished_shards(slug)
         return profiles.domain_list(settings.LAKE_DIR, slug, query, page, hosted, shards)
     size = profiles.DOMAINS_PER_PAGE
-    places = index.chosen(query.strip().lower(), provider, region)
+    places = index.chosen(query.strip().lower(), hosted)
     found = page_place(len(places), page, size)
     first = (found["page"] - 1) * size
     if isinstance(places, range):
@@ -41,6 +39,28 @@ def domains(
         chosen = places[first : first + size]
         rows = [index.domains.rows(place, 1, _LISTED)[0] for place in chosen]
     return {**found, "rows": rows}
+
+
+def hosted_in(provider: str, region: str = "", zone: str = "") -> Hosted:
+    """The place of a filter: a region counts with its provider only, a zone with its region."""
+    region = region if provider else ""
+    return Hosted(provider, region, zone if region else "")
+
+
+def domain_columns(
+    slug: str, query: str, hosted: Hosted
+) -> tuple[list[str], list[tuple[Any, ...]]] | None:
+    """(columns, rows) of all domains with a name hosted there; ``None`` without an index."""
+    index = _index_of(slug)
+    if index is None:
+        return None
+    found = index.rows(index.chosen(query.strip().lower(), hosted), _LISTED)
+    listed = found.set_column(
+        _LISTED.index("providers"),
+        "providers",
+        pc.binary_join(found["providers"].combine_chunks().cast(pa.list_(pa.string())), " "),
+    )
+    return listed.column_names, list(zip(*listed.to_pydict().values(), strict=True))
 
 
 def providers(slug: str) -> list[str]:

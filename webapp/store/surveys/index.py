@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from analysis.index.profiles import ANYWHERE, Hosted
 from analysis.index.search import NameFile
 from webapp.store.models import Survey
 from webapp.store.surveys import derived
@@ -100,19 +101,23 @@ class Index:
         hits = pc.match_substring(_domain_column(self.folder), text)
         return np.flatnonzero(hits.to_numpy(zero_copy_only=False))
 
-    def chosen(self, text: str, provider: str, region: str) -> Sequence[int]:
-        """Numbers of the rows, by rank: the text in the domain, a name in the provider or region.
+    def chosen(self, text: str, hosted: Hosted = ANYWHERE) -> Sequence[int]:
+        """Numbers of the rows, by rank: the text in the domain, and a name hosted there.
 
         Empty values choose all.
         """
         places: Sequence[int] = range(self.domains.n_rows)
         if text:
             places = self.matches(text).tolist()
-        if not provider:
+        if not hosted.provider:
             return places
-        kind, key = ("regions", f"{provider} {region}") if region else ("providers", provider)
-        there = set(self.having(kind, key).tolist())
+        there = set(self.having(*_set_of(hosted)).tolist())
         return [place for place in places if place in there] if text else sorted(there)
+
+    def rows(self, places: Sequence[int], columns: Sequence[str]) -> pa.Table:
+        """Some columns of the rows with these numbers, in their order."""
+        found = pa.table({name: self.domains.column(name) for name in columns})
+        return found.take(pa.array(places, pa.int64()))
 
     def providers(self) -> list[str]:
         """Providers that have a name of some domain."""
@@ -193,6 +198,20 @@ def _set_column(folder: Path, kind: str) -> pa.Array:
 def _targets(folder: Path) -> dict[str, list[int]]:
     found: dict[str, list[int]] = json.loads((folder / "targets.json").read_text())
     return found
+
+
+def _set_of(hosted: Hosted) -> tuple[str, str]:
+    """The set, and the key in it, that the domains hosted there have."""
+    if not hosted.region:
+        return "providers", hosted.provider
+    if not hosted.zone:
+        return "regions", f"{hosted.provider} {hosted.region}"
+    return "zones", f"{hosted.provider} {full_zone(hosted.region, hosted.zone)}"
+
+
+def full_zone(region: str, zone: str) -> str:
+    """The name of a zone with its region, which some names begin with: ``us-east-1a``."""
+    return zone if zone.startswith(region) else f"{region} {zone}"
 
 
 def plain(key: str) -> str:

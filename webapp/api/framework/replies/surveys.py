@@ -151,6 +151,27 @@ class ZoneSource(Schema):
     created_at: datetime
 
 
+class ZoneCrowding(Schema):
+    """Domains in a zone, and its ``share`` of the uses of its region's known zones by domains.
+
+    ``low`` and ``high`` are the 95 % interval, ``even`` is one by the number of zones, and ``n``
+    the number of uses; ``crowded`` zones have an interval above ``even``.
+    """
+
+    provider: str
+    region: str
+    zone: str
+    domains: int
+    subdomains: int
+    only_here: int | None
+    share: float
+    low: float
+    high: float
+    even: float
+    n: int
+    crowded: bool
+
+
 class Zones(Schema):
     """The inference of zones of a survey's addresses, and what it rests on."""
 
@@ -161,6 +182,7 @@ class Zones(Schema):
     finished_at: datetime | None
     total: ZoneCoverage | None
     regions: list[ZoneRegion]
+    crowding: list[ZoneCrowding]
     accounts: list[ZoneAccount]
     sources: list[ZoneSource]
 
