@@ -8,12 +8,14 @@ import logging
 import os
 import sys
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from core.errors import BadInput, NephoscopeError
 from tasks.vantage import credentials, no_django  # noqa: F401
 from tasks.vantage.credentials import Identity
 from tasks.vantage.heartbeat import TAKEN
 from tasks.vantage.process import work
+from tasks.vantage.self_check import check_machine, describe
 from tasks.vantage.site_api import Presence, join, report_presence
 
 _EXIT_CODES = {BadInput: 2, credentials.AlreadyRunning: TAKEN}
@@ -69,7 +71,15 @@ def _identity(options: argparse.Namespace, folder: Path) -> Identity:
     who = join(options.site, options.token, plain=options.plain)
     credentials.save(who, folder)
     print(f"joined {who.site} as {who.name}", flush=True)  # noqa: T201
+    _print_self_check(who)
     return who
+
+
+def _print_self_check(who: Identity) -> None:
+    """Print what this machine can measure, and what to do about the rest."""
+    for found in describe(check_machine(urlsplit(who.site).hostname or who.host).as_json()):
+        advice = "" if found.is_ok else f" ({found.advice})"
+        print(f"  {found.title}: {found.value}{advice}", flush=True)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -6,11 +6,13 @@ Only the standard library: the process stays small.
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
+from urllib.parse import urlsplit
 
 from core.errors import BadInput, Unavailable
 from core.http import check_site, read_json, request_site
 from core.release import VERSION
 from tasks.vantage.credentials import Identity
+from tasks.vantage.self_check import check_machine
 
 _WITHIN_S = 20.0
 _LARGEST_ANSWER = 256 * 1024
@@ -36,15 +38,20 @@ def join(site: str, token: str, *, plain: bool = False) -> Identity:
 
 
 def report_presence(identity: Identity) -> Presence:
-    """Report this address to the site; return whether it knows this vantage point."""
+    """Report this address and a self-check to the site; return whether it knows this machine."""
     address = f"{identity.site}/api/v1/vantage-points/{identity.name}/presence"
     try:
-        _post(address, {"version": VERSION, "password": identity.password})
+        _post(address, {**_about(identity), "password": identity.password})
     except BadInput:
         return Presence.REVOKED
     except Unavailable:
         return Presence.SILENT
     return Presence.KNOWN
+
+
+def _about(identity: Identity) -> dict[str, Any]:
+    host = urlsplit(identity.site).hostname or identity.host
+    return {"version": VERSION, "self_check": check_machine(host).as_json()}
 
 
 def _post(address: str, body: Mapping[str, Any]) -> dict[str, Any]:

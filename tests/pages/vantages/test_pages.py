@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from webapp.store.models import JoinToken, VantagePoint
+from webapp.store.vantages.services import digest
 
 SECRETS = ("192.0.2.7", "op-note", "instance-7", "77.654")
 LIST, API = "/vantage-points/", "/api/v1/vantage-points"
@@ -270,3 +271,42 @@ def test_machines_are_told_nothing_without_their_password(client: Client, points
         )
         assert answer.status_code == 401
     assert client.post(f"{API}/join", {"token": "x" * 32}, "application/json").status_code == 403
+
+
+CHECK = {
+    "icmp": "",
+    "raw": False,
+    "ipv4": True,
+    "ipv6": False,
+    "mtu": 1400,
+    "clock_synchronized": True,
+    "clock_error_ms": 2.5,
+}
+
+
+def test_a_self_check_is_stored_with_the_vantage_point_and_shown(
+    client: Client, points: Any
+) -> None:
+    VantagePoint.objects.filter(name="oslo").update(
+        secret_sha256=digest("word"), detail={"cloud": {"provider": "aws"}}
+    )
+    assert "What it can measure" not in client.get("/vantage-points/oslo/").content.decode()
+
+    def report(**fields: Any) -> int:
+        body = {"password": "word", "version": "1", **fields}
+        address = f"{API}/oslo/presence"
+        return client.post(address, body, content_type="application/json").status_code
+
+    assert report(self_check=CHECK) == 200
+    # A process of an earlier version reports none, and keeps what is known.
+    assert report() == 200
+    assert report(self_check={**CHECK, "mtu": 12}) == 422
+    assert report(self_check={**CHECK, "icmp": "<b>"}) == 422
+    found = client.get(f"{API}/oslo").json()["self_check"]
+    assert {k: found[k] for k in CHECK} == CHECK
+    assert VantagePoint.objects.get(name="oslo").detail["cloud"] == {"provider": "aws"}
+    page = client.get("/vantage-points/oslo/").content.decode()
+    assert "What it can measure" in page
+    assert "ping_group_range" in page
+    assert "1400 octets" in page
+    assert "synchronized, within 2.5 ms" in page

@@ -123,6 +123,8 @@ def test_one_command_and_a_token_make_a_vantage_point_that_is_small_and_quick(si
     assert seen["health"] == "alive"
     assert seen["public_address"] == "127.0.0.1"
     assert abs(seen["clock_offset_ms"]) < 100
+    assert seen["self_check"]["mtu"] >= 1280
+    assert isinstance(seen["self_check"]["ipv6"], bool)
     assert seen["load"]["rss_mb"] > 10
     assert not {"public_address", "load", "instance"} & set(shown(site, "small"))
     assert rss_mb <= 60

@@ -2,7 +2,7 @@
 
 from functools import partial
 from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import ninja
 from django.conf import settings
@@ -47,11 +47,24 @@ class JoinIn(Body):
     version: str = Field("", max_length=40)
 
 
+class SelfCheckIn(Body):
+    """What the machine can measure; ``icmp`` is empty if echo requests are not permitted."""
+
+    icmp: Literal["", "ping socket", "raw socket"]
+    raw: bool
+    ipv4: bool
+    ipv6: bool
+    mtu: int | None = Field(None, ge=68, le=2**31)
+    clock_synchronized: bool | None = None
+    clock_error_ms: float | None = Field(None, ge=0, le=1e9)
+
+
 class PresenceIn(Body):
     """Presence message, sent on start and hourly."""
 
     password: str = Field(max_length=200)
     version: str = Field("", max_length=40)
+    self_check: SelfCheckIn | None = None
 
 
 class InviteIn(Body):
@@ -135,7 +148,9 @@ def presence(request: HttpRequest, name: str, body: PresenceIn) -> Any:
     """For machines: report presence; the site records the source address."""
     address = request.META.get("REMOTE_ADDR")
     try:
-        point = services.record_presence(name, body.password, address, body.version)
+        found = body.self_check.dict() if body.self_check else None
+        seen = services.Seen(address, body.version, found)
+        point = services.record_presence(name, body.password, seen)
     except BadInput as error:
         return problems.problem(401, "unknown-vantage-point", str(error))
     return {"name": point.name, "state": point.state, "address": point.public_address}

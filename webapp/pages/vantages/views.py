@@ -5,6 +5,7 @@ Locations, to the city, are for everyone; addresses, load and actions are for op
 
 from collections import Counter
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
 from typing import Any
 
@@ -17,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from core.errors import BadInput, NephoscopeError
 from tasks.networks import enlistment
+from tasks.vantage.self_check import describe
 from tasks.vantage_admin import enrolment
 from webapp.pages.surveys.domains import page_number
 from webapp.pages.ui import formatting
@@ -197,6 +199,7 @@ def _show(request: HttpRequest, point: VantagePoint, **more: Any) -> HttpRespons
         "bytes_per_day": formatting.size(point.limits.get("bytes_per_day")),
         "bytes_spent": formatting.size(point.load.get("spent_bytes")),
         "is_own": point.source == VantagePoint.Source.OWN,
+        **_self_check(point),
         "shares": history.recent(point.name, request.user),
         "outstanding": history.outstanding(point.name),
         "is_operator": operator,
@@ -204,6 +207,14 @@ def _show(request: HttpRequest, point: VantagePoint, **more: Any) -> HttpRespons
         **more,
     }
     return render(request, "vantages/point.html", context, status=more.get("status", 200))
+
+
+def _self_check(point: VantagePoint) -> dict[str, Any]:
+    """What the machine found that it can measure, and when."""
+    found = (point.detail or {}).get("self_check")
+    if not found:
+        return {}
+    return {"checks": describe(found), "checked_at": datetime.fromisoformat(found["checked_at"])}
 
 
 def _possible(point: VantagePoint) -> dict[str, bool]:

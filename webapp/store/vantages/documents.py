@@ -78,6 +78,7 @@ def document(point: VantagePoint, *, operator: bool = False) -> dict[str, Any]:
         "clock_doubt_ms": point.clock_doubt_ms,
         "last_seen_at": point.last_seen_at.isoformat() if point.last_seen_at else None,
         "age_s": round(age.total_seconds(), 1) if age is not None else None,
+        "self_check": (point.detail or {}).get("self_check"),
         "joined_at": point.joined_at.isoformat() if point.joined_at else None,
     }
     return {**shown, **_private(point)} if operator else shown

@@ -7,7 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, models, transaction
 from django.utils import timezone
@@ -163,12 +163,25 @@ def redeem(token: str, address: str | None, version: str) -> Joined:
     return Joined(found.vantage, password)
 
 
-def record_presence(name: str, password: str, address: str | None, version: str) -> VantagePoint:
-    """Record the source address of a vantage point; raise ``BadInput`` for wrong credentials."""
+class Seen(NamedTuple):
+    """A presence message: its source address, and the machine's version and self-check."""
+
+    address: str | None
+    version: str = ""
+    self_check: Mapping[str, Any] | None = None
+
+
+def record_presence(name: str, password: str, seen: Seen) -> VantagePoint:
+    """Record a presence message of a vantage point; raise ``BadInput`` for wrong credentials."""
     point = VantagePoint.objects.filter(name=name, state__in=WORKING).first()
     if point is None or not hmac.compare_digest(point.secret_sha256, digest(password)):
         raise BadInput(f"no vantage point {name} with this password")
-    _set(point, public_address=address, version=version[:40], last_seen_at=timezone.now())
+    now = timezone.now()
+    values: dict[str, Any] = {"public_address": seen.address, "version": seen.version[:40]}
+    if seen.self_check is not None:
+        found = {**seen.self_check, "checked_at": now.isoformat()}
+        values["detail"] = {**point.detail, "self_check": found}
+    _set(point, last_seen_at=now, **values)
     return point
 
 

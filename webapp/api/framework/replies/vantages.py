@@ -15,6 +15,23 @@ from webapp.api.framework.replies.details import (
 Health = Literal["alive", "stale", "lost", "invited", "draining", "revoked", "outside"]
 
 
+class SelfCheck(Schema):
+    """What a machine can measure; ``icmp`` is empty if echo requests are not permitted.
+
+    ``mtu`` is that of the path to the site in octets, ``clock_error_ms`` the largest error of its
+    clock as its kernel knows it.
+    """
+
+    icmp: Literal["", "ping socket", "raw socket"]
+    raw: bool
+    ipv4: bool
+    ipv6: bool
+    mtu: int | None
+    clock_synchronized: bool | None
+    clock_error_ms: float | None
+    checked_at: datetime
+
+
 class VantagePoint(Schema):
     """Where measurements are made from; address, load and notes are for operators."""
 
@@ -36,6 +53,7 @@ class VantagePoint(Schema):
     clock_doubt_ms: float | None
     last_seen_at: datetime | None
     age_s: float | None
+    self_check: SelfCheck | None
     joined_at: datetime | None
 
 
