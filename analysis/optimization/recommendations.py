@@ -142,15 +142,16 @@ class Study:
         if self.groups is not None:
             return self._solve_worst_group(limits, k, asked, aim)
         if asked.survive_loss or after is not None:
+            costs = self.costs.filled()
             self._check_robust_size(k, has_limit=after is not None)
             if after is not None and k == PAIR:
                 limits, after = without_far(limits, after), None
             if share is not None:
-                return solve_robust_percentile(self.costs, limits, k, share, aim)
+                return solve_robust_percentile(costs, limits, k, share, aim)
             if asked.survive_loss:
-                return solve_robust(self.costs, limits, k, aim, after)
+                return solve_robust(costs, limits, k, aim, after)
             if after is not None:
-                return solve_after_loss(self.costs, limits, k, aim, after)
+                return solve_after_loss(costs, limits, k, aim, after)
         if share is not None:
             return solve_percentile(self.costs, limits, k, share, aim)
         return solve_mean(self.costs, limits, k, aim)

@@ -124,7 +124,7 @@ def _evaluate(
     rows, rules = np.array(allowed, np.int64), rules_of(limits, len(names))
     _check_work(study, rows.size, sizes)
     points = Points(
-        study.costs.matrix,
+        study.costs.filled().matrix,
         study.costs.weights,
         serve(study, names).means,
         samples.weights / samples.weights.sum(),

@@ -6,7 +6,7 @@ its other points.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.optimization.model.objectives import Measure, Missing, Objective
 from analysis.optimization.model.samples import Samples
+from analysis.optimization.model.units import StreamedMatrix, Units
 from core.errors import BadInput
 
 Ints = NDArray[np.int64]
@@ -26,6 +27,8 @@ MAX_COST = 2**24
 MAX_EXACT_COST = 2**30
 MAX_SUM = 2**60
 MAX_DECIMALS = 6
+# From this many client-rounds on, costs are computed from the samples where they are read.
+STREAMED_POINTS = 400_000
 # Weights that are no short decimals are rounded to this many steps of the largest.
 WEIGHT_STEPS = 2**24
 
@@ -39,7 +42,7 @@ class Costs:
     point that a failure leaves without an answer: the penalty, or without one what it would be.
     """
 
-    matrix: Matrix
+    matrix: Any
     weights: Ints
     scale: int
     top: int
@@ -48,6 +51,16 @@ class Costs:
     gaps: int
     counted: NDArray[np.bool_]
     lost: int
+    highest: int = 0
+
+    def filled(self) -> "Costs":
+        """Return the same costs with all of them in memory."""
+        return replace(self, matrix=self.matrix[:]) if self.is_streamed else self
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether costs are computed from the samples where they are read."""
+        return isinstance(self.matrix, StreamedMatrix)
 
     @property
     def left_out(self) -> int:
@@ -79,6 +92,9 @@ def cost(samples: Samples, objective: Objective) -> Costs:
     maximised = objective.measure is Measure.THROUGHPUT
     top = highest if maximised else 0
     weights, weight_error = point_weights(samples.weights, samples.counted, highest)
+    rounding = (0.0 if exact else 0.5 / scale) + weight_error * highest / scale
+    if _can_stream(samples, objective):
+        return _streamed(samples, objective, (scale, top), (weights, rounding))
     matrix, gaps = _fill(samples, scale, top)
     worst = int(np.max(matrix, initial=0, where=matrix != NO_ANSWER))
     np.copyto(matrix, worst, where=~samples.counted.reshape(-1))
@@ -87,8 +103,37 @@ def cost(samples: Samples, objective: Objective) -> Costs:
     lost = max(priced, worst)
     if gaps and penalty is not None:
         np.copyto(matrix, penalty, where=matrix == NO_ANSWER)
-    rounding = (0.0 if exact else 0.5 / scale) + weight_error * highest / scale
     return Costs(matrix, weights, scale, top, penalty, rounding, gaps, samples.counted, lost)
+
+
+def _can_stream(samples: Samples, objective: Objective) -> bool:
+    """Whether there are so many client-rounds that a copy would need too much memory."""
+    is_mean = objective.percentile is None and not objective.worst_group
+    is_priced = objective.missing is Missing.PENALTY
+    is_large = samples.values[0].size >= STREAMED_POINTS
+    return is_mean and is_priced and is_large and samples.values.flags.c_contiguous
+
+
+def _streamed(
+    samples: Samples, objective: Objective, units: tuple[int, int], points: tuple[Ints, float]
+) -> Costs:
+    """Return costs that are computed where they are read."""
+    (scale, top), (weights, rounding) = units, points
+    values = samples.values.reshape(len(samples.regions), -1)
+    highest, gaps = 0, 0
+    counted = samples.counted.reshape(-1)
+    for row in values:
+        worst = np.fmin.reduce(row) if top else np.fmax.reduce(row)
+        if worst == worst:
+            found = round(float(worst) * scale)
+            highest = max(highest, top - found if top else found)
+        if row.dtype.kind == "f":
+            gaps += int((np.isnan(row) & counted).sum())
+    penalty = _penalty(objective, scale, top, highest if gaps else None)
+    matrix = StreamedMatrix(values, Units(float(scale), top, penalty))
+    highest, lost = max(highest, penalty if gaps else 0), max(penalty, highest)
+    shape = samples.counted
+    return Costs(matrix, weights, scale, top, penalty, rounding, gaps, shape, lost, highest)
 
 
 def point_weights(

@@ -165,10 +165,7 @@ class Tree:
                 seeded, plain = (SEEDED_STEPS, SEEDED_LENGTH), (ROOT_STEPS, ROOT_LENGTH)
                 steps, length = seeded if is_seeded else plain
             return Effort(steps, length, self.until)
-        if root:
-            steps = LARGE_ROOT_STEPS_PER_REGION * self.problem.size
-            return large_effort(steps, LARGE_ROOT_LENGTH, self.until, LARGE_ROOT_END)
-        return large_effort(LARGE_NODE_STEPS, LARGE_NODE_LENGTH, self.until, LARGE_NODE_END)
+        return large_effort(self.problem.size, self.until, root=root)
 
     def _improve_bound(self, node: Node, effort: Effort, root: bool) -> None:
         kind = LargeAscent if self.problem.points >= MANY_POINTS else Ascent
@@ -217,7 +214,9 @@ class Tree:
         share = 0.5 if node.frequency is None else float(node.frequency[pivot])
         for inside in ((*node.inside, pivot), node.inside):
             branch = Branch(pivot, len(inside) > len(node.inside), share)
-            self._push(Node(inside, rest, node.dual, node.side, node.bound, node.frequency, branch))
+            child = Node(inside, rest, node.dual, node.side, node.bound, node.frequency, branch)
+            child.sample = node.sample
+            self._push(child)
 
     def _pivot_place(self, node: Node) -> int:
         """Return the free region with the largest expected gain of both its boxes."""
@@ -226,9 +225,14 @@ class Tree:
         scores = self.pseudo_costs.scores(node.rows, node.frequency[node.rows])
         if self.problem.points < MANY_POINTS:
             return int(np.argmax(scores))
+        branching, seen = self._branching(node)
+        return branching.best_place(seen, scores)
+
+    def _branching(self, node: Node) -> tuple[StrongBranching, Node]:
+        """Return the estimates of branches, and the box as one of their problem."""
         if self.strong_branching is None:
             self.strong_branching = StrongBranching(self.problem, self.until)
-        return self.strong_branching.best_place(node, scores)
+        return self.strong_branching, node
 
     def _push(self, node: Node) -> None:
         # The number keeps boxes of equal bounds in the order of their creation.
@@ -255,8 +259,11 @@ def rough_dual(problem: Problem) -> Dual:
     return Dual(levels, 0, np.zeros(problem.field.values.shape[0], np.int64))
 
 
-def large_effort(steps: int, length: float, until: float, end: float) -> Effort:
-    """Return steps on many points, of which the last has the share ``end`` of the first length."""
+def large_effort(size: int, until: float, *, root: bool) -> Effort:
+    """Return steps on many points, of which the last has a small share of the first length."""
+    steps, length, end = LARGE_NODE_STEPS, LARGE_NODE_LENGTH, LARGE_NODE_END
+    if root:
+        steps, length, end = LARGE_ROOT_STEPS_PER_REGION * size, LARGE_ROOT_LENGTH, LARGE_ROOT_END
     return Effort(steps, length, until, end ** (1 / steps), LARGE_MOMENTUM)
 
 

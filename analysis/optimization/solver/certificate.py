@@ -101,18 +101,33 @@ def in_original_order(multipliers: Multipliers, order: Ints | None) -> Multiplie
     return Multipliers(levels, multipliers.rates)
 
 
+def whole_rates(rates: Any) -> tuple[int, ...]:
+    """Return rates as whole numbers."""
+    return () if rates is None else tuple(int(rate) for rate in np.rint(rates))
+
+
 @dataclass(eq=False)
 class ProofLog:
     """Boxes and multipliers recorded during the search."""
 
     boxes: list[Box] = field(default_factory=list)
     multipliers: list[Multipliers] = field(default_factory=list)
+    # The index of multipliers by the identity of their levels.
+    kept: dict[int, int] = field(default_factory=dict)
+
+    def keep_multipliers(self, levels: Any, rates: Any) -> int:
+        """Record multipliers without a copy of levels (int32), which nothing may change later."""
+        if levels.dtype != np.int32:
+            return self.add_multipliers(levels, rates)
+        if id(levels) not in self.kept:
+            self.kept[id(levels)] = len(self.multipliers)
+            self.multipliers.append(Multipliers(levels, whole_rates(rates)))
+        return self.kept[id(levels)]
 
     def add_multipliers(self, levels: Any, rates: Any) -> int:
         """Copy multipliers; return their index."""
-        whole = () if rates is None else tuple(int(rate) for rate in np.rint(rates))
         small = np.int32 if levels.max(initial=0) < 2**31 else np.int64
-        self.multipliers.append(Multipliers(levels.astype(small), whole))
+        self.multipliers.append(Multipliers(levels.astype(small), whole_rates(rates)))
         return len(self.multipliers) - 1
 
     def add_box(

@@ -50,8 +50,8 @@ class Branch:
 
 @dataclass(eq=False)
 class Node:
-    """A node of the search: fixed and free regions, duals, frequency of choice per region, and the
-    branch that made it."""
+    """A node of the search: fixed and free regions, duals, frequency of choice per region, the
+    branch that made it, and duals of a sample of the points."""
 
     inside: tuple[int, ...]
     rows: Ints
@@ -61,6 +61,7 @@ class Node:
     frequency: NDArray[np.float64] | None = None
     branch: Branch | None = None
     closed: bool = False
+    sample: Dual | None = None
 
 
 @dataclass(frozen=True)
@@ -172,9 +173,12 @@ class Ascent:
         gone[top] = False
         if not gone.any():
             return
-        number = self.proof_log.add_multipliers(self.levels, self.constraint_duals.rates)
+        number = self._log_multipliers()
         exclude(self.problem, self.node, self.node.rows[gone], (number, self.proof_log))
         self.node.rows = self.node.rows[~gone]
+
+    def _log_multipliers(self) -> int:
+        return self.proof_log.add_multipliers(self.levels, self.constraint_duals.rates)
 
     def _move(self, chosen: Ints) -> bool:
         """Take a step along the subgradient; return False when the step length is exhausted."""

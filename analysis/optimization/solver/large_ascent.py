@@ -31,6 +31,8 @@ from analysis.optimization.solver.lagrangian_bound import (
     Node,
 )
 from analysis.optimization.solver.problem import Problem
+from analysis.optimization.solver.sampling.recorded_steps import StepLog
+from analysis.optimization.solver.search_kernels import as_ints
 
 # Steps between exact bounds.
 EXACT_INTERVAL = 20
@@ -60,6 +62,7 @@ class LargeAscent(Ascent):
         # Whether the last step computed the savings of all free regions.
         self.is_whole = True
         self.exact_rates = self.constraint_duals.rates.copy()
+        self.log = StepLog(as_ints(problem.best))
 
     def _singles(self, fine: Ints) -> Singles:
         return (fine / self.unit).astype(np.float32)
@@ -141,6 +144,7 @@ class LargeAscent(Ascent):
             self.estimate, self.is_certified = bound, False
             self.rough_best[:] = self.rough
             self.constraint_duals.save()
+            self.log.mark()
 
     def _certify(self) -> None:
         """Compute the exact bound of the best levels, and exclude regions by it."""
@@ -162,6 +166,7 @@ class LargeAscent(Ascent):
         bound = self._bound(saved, top)
         if bound > node.bound:
             node.bound, self.best, self.exact_rates = bound, self.levels, duals.rates.copy()
+            self.log.keep()
         node.closed = bound > problem.worth
         if not node.closed:
             problem.offer([*node.inside, *node.rows[top]])
@@ -177,6 +182,7 @@ class LargeAscent(Ascent):
             self.rough[:] = self.rough_best
             self.direction[:] = 0
             self.constraint_duals.restore()
+            self.log.revert()
             return self.length >= MIN_STEP
         problem, duals = self.problem, self.constraint_duals
         levels = (self.rough, self.rough_ceiling)
@@ -192,4 +198,5 @@ class LargeAscent(Ascent):
         duals.step(chosen, self.length * gap * SIDE_STEP)
         step = self.length * gap / self.unit / max(norm, 1e-9)
         advance_roughly(levels, self.direction, self.scales[0], step, self.blocks)
+        self.log.add(chosen, step, self.effort.momentum)
         return True

@@ -26,6 +26,8 @@ from analysis.optimization.solver.certificate import GroupProof, Proof, in_origi
 from analysis.optimization.solver.lagrangian_bound import Node
 from analysis.optimization.solver.local_search import neighbours, start
 from analysis.optimization.solver.problem import Problem, field_of
+from analysis.optimization.solver.sampling.sampled_search import sampled_tree
+from analysis.optimization.solver.sampling.streamed_problem import StreamedProblem
 from analysis.optimization.solver.warm_start import seed_by_clients, seed_by_sample
 
 # From this many chosen regions on, and up to this many cells, Benders cuts pay off.
@@ -70,6 +72,9 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
     if costs.gaps and costs.penalty is None:
         return _solve_ratio(costs, limits, size, aim)
     begun = time.monotonic()
+    if costs.is_streamed and not aim.within:
+        return _solve_streamed(costs, limits, size, aim)
+    costs = costs.filled()
     field = field_of(costs.matrix, costs.weights)
     cells = sets_of(costs.matrix.shape[0], size) * costs.weights.size
     if cells <= aim.plain_cells and not aim.within:
@@ -92,13 +97,34 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
     return _extend(first, best, replace(aim, extra_s=0.0) if hopeless else aim, tree.root)
 
 
+def _solve_streamed(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
+    """Return the best set of so many client-rounds that a sample of them guides the search."""
+    problem = StreamedProblem(costs, limits, size)
+    tree = sampled_tree(costs, problem, aim.until)
+    if tree is None:
+        return solve_mean(costs.filled(), limits, size, aim)
+    outcome = tree.run()
+    weight = Fraction(1, costs.total_weight)
+    others = [members for members in problem.evaluated if members != problem.best]
+    best = [problem.best, *others][: aim.places]
+    return Solution(
+        tuple((members, problem.cost(members) * weight) for members in best),
+        outcome.bound * weight,
+        outcome.proven,
+        1 if outcome.proven else 0,
+        outcome.nodes,
+        proof_of(problem, tree, outcome),
+    )
+
+
 def _seed(costs: Costs, problem: Problem, until: float) -> Node | None:
     """Return a root node with levels from a smaller problem, where there are many points."""
     if problem.points < MANY_POINTS:
         return None
     if costs.counted.shape[1] > 1:
         return seed_by_clients(costs, problem)
-    return seed_by_sample(costs, problem, until)
+    seed = seed_by_sample(costs, problem, until)
+    return None if seed is None else seed.node
 
 
 def _solve_plainly(costs: Costs, problem: Problem, aim: Aim) -> Solution:

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import NO_ANSWER, Matrix
-from analysis.optimization.solver.block_kernels import Singles, block_lows, gather, shortened
+from analysis.optimization.model.units import WHOLE, Units
+from analysis.optimization.solver.block_kernels import (
+    Singles,
+    block_lows,
+    exact_gains,
+    gather,
+    shortened,
+)
 from analysis.optimization.solver.cost_kernels import Ints, two_nearest, weigh
 from analysis.optimization.solver.search_kernels import (
     Field,
@@ -61,7 +68,7 @@ class Problem:
     near: tuple[tuple[int, ...], Ints] | None = None
 
     def __post_init__(self) -> None:
-        self.worst = int(self.field.values.max())
+        self.worst = self._largest()
         most = int(self.field.weights.sum()) * self.worst + 1
         self.cutoff = min(self.cutoff or most, most)
         self.incumbents = empty_incumbents(self.places, self.size, self.cutoff)
@@ -115,7 +122,7 @@ class Problem:
     @cached_property
     def lows(self) -> NDArray[np.int32]:
         """The least cost of each region in each block of points, (n_regions, n_blocks)."""
-        return block_lows(self.field.values)
+        return self._lows()
 
     @property
     def best_costs(self) -> Ints:
@@ -123,6 +130,22 @@ class Problem:
         if self.near is None or self.near[0] != self.best:
             self.near = (self.best, self.nearest(self.best)[0])
         return self.near[1]
+
+    def _largest(self) -> int:
+        return int(self.field.values.max())
+
+    def _lows(self) -> NDArray[np.int32]:
+        return block_lows(self.field.values)
+
+    @property
+    def units(self) -> Units:
+        """How values of the field become costs."""
+        return WHOLE
+
+    def savings(self, levels: Ints, rows: Ints) -> Ints:
+        """Return the exact savings of some regions beneath levels, (n_rows,) int64."""
+        field = self.field
+        return exact_gains(field.values, field.weights, levels, rows, field.shift, self.lows)
 
     def arrange(self) -> None:
         """Sort points by their best and second-best chosen region, so that blocks are alike."""
@@ -188,11 +211,15 @@ def field_of(matrix: Matrix, weights: Ints, lost: int | None = None) -> Field:
     values = matrix
     if lost is not None:
         values = np.where(matrix == NO_ANSWER, np.int32(lost), matrix)
-    worst = max(int(values.max()), 1)
-    most = worst * max(int(weights.sum()), 1)
-    capacity = max(LEVEL_BITS - worst.bit_length(), MIN_SHIFT)
-    shift = max(0, min(MAX_SHIFT, capacity, SUM_BITS - most.bit_length()))
+    shift = shift_of(int(values.max()), weights)
     return Field(values, weights, matrix, -1 if lost is None else lost, shift, -1)
+
+
+def shift_of(worst: int, weights: Ints) -> int:
+    """Return the fractional bits of dual levels beneath costs up to ``worst``."""
+    most = max(worst, 1) * max(int(weights.sum()), 1)
+    capacity = max(LEVEL_BITS - max(worst, 1).bit_length(), MIN_SHIFT)
+    return max(0, min(MAX_SHIFT, capacity, SUM_BITS - most.bit_length()))
 
 
 def draw_by_weight(weights: Ints, count: int) -> tuple[Ints, Ints]:

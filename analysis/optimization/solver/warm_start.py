@@ -1,6 +1,7 @@
 """Warm start of a problem of many points: from its mean rounds, or from a sample of its clients."""
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +13,8 @@ from analysis.optimization.solver.lagrangian_bound import Effort, Node
 from analysis.optimization.solver.large_ascent import LargeAscent
 from analysis.optimization.solver.local_search import exchange
 from analysis.optimization.solver.problem import Problem, draw_by_weight, field_of
-from analysis.optimization.solver.search_kernels import Dual
+from analysis.optimization.solver.sampling.recorded_steps import StepLog
+from analysis.optimization.solver.search_kernels import Dual, as_ints
 
 # Time limit of the problem of mean rounds.
 MAX_SECONDS = 10.0
@@ -58,7 +60,18 @@ def _spread(small: Problem, problem: Problem, levels: Ints, rounds: int) -> Ints
     return whole
 
 
-def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
+@dataclass(frozen=True, eq=False)
+class Seed:
+    """A root node, and how its levels were found: ``share`` of the way from the best to the
+    second-best chosen region, then steps in which ``rows`` were free."""
+
+    node: Node
+    rows: Ints
+    share: float
+    log: StepLog
+
+
+def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Seed | None:
     """Offer good sets by a sample of the clients; return a root node with near-optimal levels.
 
     The levels are improved for all clients, over the regions that matter in the sample only. Every
@@ -77,20 +90,20 @@ def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Node | None:
     first, second, _ = small.nearest(small.best)
     apart = np.maximum(second - first, 1)
     share = np.clip((dual.levels / 2.0**field.shift - first) / apart, 0, 1)
+    middle = float(np.median(share))
     near, far, _ = problem.nearest(problem.best)
-    spread = (near + float(np.median(share)) * (far - near)) * 2.0**problem.field.shift
+    spread = (near + middle * (far - near)) * 2.0**problem.field.shift
     saved = gains(field.values, field.weights, dual.levels, small.free, field.shift)
     count = max(MIN_REGIONS, REGIONS_PER_CHOICE * problem.size)
     rows = np.sort(small.free[np.argsort(-saved, kind="stable")[:count]])
     offset = np.zeros(costs.matrix.shape[0], np.int64)
-    node = Node(
-        problem.limits.inside,
-        rows,
-        Dual(np.rint(spread).astype(np.int64), 0, offset),
-        None,
-        0,
-        tree.root.frequency,
-    )
+    levels = Dual(np.rint(spread).astype(np.int64), 0, offset)
+    node = Node(problem.limits.inside, rows.copy(), levels, None, 0, tree.root.frequency)
+    log = StepLog(as_ints(problem.best))
     if 0 < problem.size - len(node.inside) <= rows.size:
-        LargeAscent(problem, node, ProofLog(), Effort(SAMPLE_STEPS, ROOT_LENGTH, until)).run()
-    return Node((), problem.free, node.dual, node.side, 0, node.frequency)
+        effort = Effort(SAMPLE_STEPS, ROOT_LENGTH, until)
+        ascent = LargeAscent(problem, node, ProofLog(), effort)
+        ascent.run()
+        log = ascent.log
+    root = Node((), problem.free, node.dual, node.side, 0, node.frequency)
+    return Seed(root, rows, middle, log)

@@ -61,6 +61,16 @@ def savings(prices: Ints, weights: Ints, levels: Ints, shift: int) -> Ints:
     return saved
 
 
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """What sets that hold a base cost at least, and what each region may save of it, (n_regions,);
+    savings that are not ``known`` have not been computed."""
+
+    sure: int
+    saved: Ints
+    known: NDArray[np.bool_]
+
+
 class BoxChecker:
     """Checks the boxes of one proof."""
 
@@ -78,7 +88,7 @@ class BoxChecker:
         self.regions = costs.matrix.shape[0]
         self.matrix = self._prices()
         self.priced = self._prices_of_gaps()
-        self.known: dict[tuple[frozenset[int], int, int | None], tuple[int, Ints]] = {}
+        self.known: dict[tuple[frozenset[int], int, int | None], Bounds] = {}
         # In fine units: above this, a box holds no set below the floor.
         self.cut = (proof.floor - 1) << proof.shift
         self.listed = set(proof.listed)
@@ -135,7 +145,8 @@ class BoxChecker:
 
     def _prices(self) -> Ints:
         """Return the costs of the problem that the proof is about, (n_regions, n_points)."""
-        matrix, level = self.costs.matrix, self.proof.level
+        level = self.proof.level
+        matrix: Ints = self.costs.matrix
         if level is not None:
             share = self.share or Fraction(1)
             beyond = 1 if self.proof.lost is None else share.denominator
@@ -171,13 +182,13 @@ class BoxChecker:
         left = self.proof.size - len(box.inside)
         if left < 0:
             return ""
-        sure, saved = self._bound(box.base, box.multipliers, box.lost)
+        held = list(box.inside | box.outside)
+        free = np.delete(np.arange(self.regions), held)
+        sure, saved = self._bound(box, [*free, *(box.inside - box.base - {box.lost})])
         sure -= sum(int(saved[j]) for j in box.inside - box.base - {box.lost})
         if self.proof.robust and box.lost is None:
             # Any one region may be lost, so that one less can save.
             left -= 1
-        held = list(box.inside | box.outside)
-        free = np.delete(np.arange(self.regions), held)
         free = free[np.argsort(-saved[free], kind="stable")]
         if left >= 0 and self._is_closed(sure, saved[free], free, left, list(box.inside)):
             return ""
@@ -255,13 +266,15 @@ class BoxChecker:
         left = self.proof.size - len(box.inside)
         if left <= 0:
             return self._check_set(box.inside) if left == 0 else ""
+        if left == len(free):
+            return self._check_set(box.inside.union(free))
         levels, start, offset = self._levels(
             box.inside - {box.lost}, self.proof.multipliers[box.multipliers], box.lost
         )
         robust, gap = self.proof.robust, self.proof.lost or 0
         sets = PricedSets(
-            self.matrix,
-            self.priced,
+            self.matrix[:],
+            self.priced[:],
             self.costs.weights,
             offset,
             self.proof.shift,
@@ -281,23 +294,36 @@ class BoxChecker:
             return ""
         return "" if self._weigh(members) >= self.proof.floor else f"{members} costs less"
 
-    def _bound(self, base: frozenset[int], number: int, lost: int | None) -> tuple[int, Ints]:
-        """Return what sets that hold the base cost at least, and what each region may save of
-        it."""
-        key = (base, number, lost)
+    def _bound(self, box: Box, rows: list[int]) -> tuple[int, Ints]:
+        """Return what sets that hold the base of a box cost at least, and what each of some
+        regions may save of it, (n_regions,)."""
+        key = (box.base, box.multipliers, box.lost)
         if key not in self.known:
             if len(self.known) > MAX_KNOWN:
                 self.known.clear()
-            self.known[key] = self._bound_anew(base, self.proof.multipliers[number], lost)
-        return self.known[key]
+            multipliers = self.proof.multipliers[box.multipliers]
+            self.known[key] = self._bounds(box.base, multipliers, box.lost)
+        bounds = self.known[key]
+        lacking = np.array([j for j in rows if not bounds.known[j]], np.int64)
+        if lacking.size:
+            levels = self._levels(box.base, self.proof.multipliers[box.multipliers], box.lost)[0]
+            bounds.saved[lacking] += self._savings(lacking, levels)
+            bounds.known[lacking] = True
+        return bounds.sure, bounds.saved
 
-    def _bound_anew(
-        self, base: frozenset[int], multipliers: Multipliers, lost: int | None
-    ) -> tuple[int, Ints]:
+    def _bounds(self, base: frozenset[int], multipliers: Multipliers, lost: int | None) -> Bounds:
         levels, start, offset = self._levels(base, multipliers, lost)
-        weights = self.costs.weights
-        saved = savings(self.priced, weights, levels, self.proof.shift)
-        return int((levels * weights).sum()) + start, saved + offset
+        saved, known = offset.copy(), np.zeros(self.regions, bool)
+        if not self.costs.is_streamed:
+            saved += savings(self.priced, self.costs.weights, levels, self.proof.shift)
+            known[:] = True
+        return Bounds(int((levels * self.costs.weights).sum()) + start, saved, known)
+
+    def _savings(self, rows: Ints, levels: Ints) -> Ints:
+        """Return the savings of some regions with costs that are computed from the samples."""
+        weights, shift = self.costs.weights, self.proof.shift
+        found = [savings(self.priced[j : j + 1], weights, levels, shift)[0] for j in rows]
+        return np.array(found, np.int64)
 
     def _levels(
         self, base: frozenset[int], multipliers: Multipliers, lost: int | None

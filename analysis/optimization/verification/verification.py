@@ -51,6 +51,8 @@ def check(
     if wrong:
         return wrong
     costs = cost(samples, objective)
+    if constraints.survive_loss or constraints.after_loss_ms is not None:
+        costs = costs.filled()
     limits = limit(samples.regions, constraints)
     if isinstance(answer.proof, GroupProof):
         groups, deadline = samples.groups, Deadline(until)
@@ -142,7 +144,9 @@ def _worst_mean(
 def _weigh_points(samples: Samples) -> tuple[NDArray[np.bool_], Floats]:
     """Return which client-rounds some region answered, and each one's part of its client's
     weight."""
-    counted = np.isfinite(samples.values).any(axis=0)
+    counted = np.zeros(samples.values.shape[1:], bool)
+    for plane in samples.values:
+        counted |= np.isfinite(plane)
     rounds = counted.sum(axis=1, keepdims=True)
     return counted, np.where(counted, samples.weights[:, None] / np.maximum(rounds, 1), 0.0)
 

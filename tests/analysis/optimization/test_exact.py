@@ -154,6 +154,78 @@ def test_a_start_from_smaller_problems_equals_weighing_every_set(monkeypatch):
     assert sum(solved) > 40
 
 
+@pytest.fixture
+def streamed(monkeypatch):
+    """Small samples are not converted, and a few draws of them guide the search."""
+    monkeypatch.setattr("analysis.optimization.model.costs.STREAMED_POINTS", 1)
+    monkeypatch.setattr("analysis.optimization.solver.branch_and_bound.MANY_POINTS", 1)
+    monkeypatch.setattr("analysis.optimization.solver.sampling.sampled_search.DRAWS", 7)
+
+
+def test_samples_that_are_not_converted_equal_weighing_every_set(streamed):
+    solved = [verify(seed, CLIMB) for seed in range(3400, 3550)]
+    assert sum(solved) > 40
+
+
+@pytest.mark.parametrize("measure", list(Measure))
+def test_streamed_blocks_give_the_sums_of_all_points(monkeypatch, measure):
+    from analysis.optimization.model.constraints import limit
+    from analysis.optimization.model.costs import cost
+    from analysis.optimization.solver.cost_kernels import gains, weigh
+    from analysis.optimization.solver.sampling.streamed_problem import StreamedProblem
+
+    values, weights, g = points_in_two_groups()
+    values = values.reshape(9, 650, 2).astype(np.float32) / 100
+    values[g.random(values.shape) < 0.1] = np.nan
+    values[:, :40] = np.nan
+    names, clients = tuple(f"r{j}" for j in range(9)), tuple(f"c{i}" for i in range(650))
+    samples = Samples(names, clients, ("a", "b"), values, weights[:650] * 1.0)
+    filled = cost(samples, Objective(measure=measure))
+    monkeypatch.setattr("analysis.optimization.model.costs.STREAMED_POINTS", 1)
+    costs = cost(samples, Objective(measure=measure))
+    assert costs.is_streamed
+    assert (costs.gaps, costs.lost, costs.penalty) == (filled.gaps, filled.lost, filled.penalty)
+    heard = filled.weights > 0
+    assert (costs.matrix[:][:, heard] == filled.matrix[:, heard]).all()
+    assert (costs.matrix[[2, 0]] == costs.matrix[:][[2, 0]]).all()
+    assert all((row == costs.matrix[j]).all() for j, row in enumerate(costs.matrix))
+    problem = StreamedProblem(costs, limit(names, Constraints()), 3)
+    rows, shift = np.arange(1, 9), problem.field.shift
+    levels = g.integers(0, 1900 << shift, 1300).astype(np.int32)
+    saved = gains(filled.matrix, filled.weights, levels.astype(np.int64), rows, shift)
+    assert (problem.savings(levels, rows) == saved).all()
+    least = filled.matrix[[1, 4, 6]].min(axis=0).astype(np.int64)
+    assert problem.cost((6, 1, 4)) == weigh(filled.weights, least)
+
+
+def test_repeated_steps_give_the_levels_of_an_ascent():
+    from analysis.optimization.model.constraints import limit
+    from analysis.optimization.model.units import WHOLE
+    from analysis.optimization.solver.certificate import ProofLog
+    from analysis.optimization.solver.lagrangian_bound import Effort, Node
+    from analysis.optimization.solver.large_ascent import LargeAscent
+    from analysis.optimization.solver.problem import Problem, field_of
+    from analysis.optimization.solver.sampling import recorded_steps as recorded
+    from analysis.optimization.solver.search_kernels import Dual
+
+    values, weights, _ = points_in_two_groups()
+    names = tuple(f"r{j}" for j in range(9))
+    # Costs beyond 16 bits are shortened in the steps.
+    problem = Problem(field_of(values * 977, weights), limit(names, Constraints()), 3, 1)
+    problem.offer((0, 1, 5))
+    start = problem.nearest((0, 1, 5))[0] << problem.field.shift
+    node = Node((0,), np.arange(1, 9), Dual(start, 0, np.zeros(9, np.int64)))
+    ascent = LargeAscent(problem, node, ProofLog(), Effort(60, 2.0, float("inf"), 0.95))
+    ascent.run()
+    assert ascent.log.kept > 10
+    box = recorded.BoxCosts(np.array([0]), np.arange(1, 9), problem.lows, problem.worst)
+    shifts = (problem.field.shift, problem.rough.shift)
+    steps, origin = recorded.steps_of(ascent.log), recorded.Origin(start, -1.0)
+    levels = recorded.repeat_steps(problem.field.values, WHOLE, origin, box, steps, shifts)
+    assert levels == pytest.approx(node.dual.levels, rel=1e-4)
+    assert np.mean(levels != start) > 0.5
+
+
 def test_cuts_equal_weighing_every_set():
     from time import monotonic
 
