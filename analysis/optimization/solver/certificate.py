@@ -113,16 +113,16 @@ class ProofLog:
     boxes: list[Box] = field(default_factory=list)
     multipliers: list[Multipliers] = field(default_factory=list)
     # The index of multipliers by the identity of their levels.
-    kept: dict[int, int] = field(default_factory=dict)
+    shared: dict[int, int] = field(default_factory=dict)
 
-    def keep_multipliers(self, levels: Any, rates: Any) -> int:
+    def share_multipliers(self, levels: Any, rates: Any) -> int:
         """Record multipliers without a copy of levels (int32), which nothing may change later."""
         if levels.dtype != np.int32:
             return self.add_multipliers(levels, rates)
-        if id(levels) not in self.kept:
-            self.kept[id(levels)] = len(self.multipliers)
+        if id(levels) not in self.shared:
+            self.shared[id(levels)] = len(self.multipliers)
             self.multipliers.append(Multipliers(levels, whole_rates(rates)))
-        return self.kept[id(levels)]
+        return self.shared[id(levels)]
 
     def add_multipliers(self, levels: Any, rates: Any) -> int:
         """Copy multipliers; return their index."""

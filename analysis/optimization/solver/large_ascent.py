@@ -166,7 +166,7 @@ class LargeAscent(Ascent):
         bound = self._bound(saved, top)
         if bound > node.bound:
             node.bound, self.best, self.exact_rates = bound, self.levels, duals.rates.copy()
-            self.log.keep()
+            self.log.certify()
         node.closed = bound > problem.worth
         if not node.closed:
             problem.offer([*node.inside, *node.rows[top]])

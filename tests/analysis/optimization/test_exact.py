@@ -217,7 +217,7 @@ def test_repeated_steps_give_the_levels_of_an_ascent():
     node = Node((0,), np.arange(1, 9), Dual(start, 0, np.zeros(9, np.int64)))
     ascent = LargeAscent(problem, node, ProofLog(), Effort(60, 2.0, float("inf"), 0.95))
     ascent.run()
-    assert ascent.log.kept > 10
+    assert ascent.log.certified > 10
     box = recorded.BoxCosts(np.array([0]), np.arange(1, 9), problem.lows, problem.worst)
     shifts = (problem.field.shift, problem.rough.shift)
     steps, origin = recorded.steps_of(ascent.log), recorded.Origin(start, -1.0)

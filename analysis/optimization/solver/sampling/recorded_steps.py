@@ -19,10 +19,10 @@ from core.jit import compile_loop
 
 @dataclass(eq=False)
 class StepLog:
-    """Steps of one ascent: chosen regions, length, and share of the last direction that is kept.
+    """Steps of one ascent: chosen regions, length, and share of the last direction.
 
-    The first ``marked`` steps give the best approximate levels, the first ``kept`` those with the
-    best exact bound.
+    The first ``marked`` steps give the best approximate levels, the first ``certified`` those with
+    the best exact bound.
     """
 
     best: Ints
@@ -30,7 +30,7 @@ class StepLog:
     lengths: list[float] = field(default_factory=list)
     momenta: list[float] = field(default_factory=list)
     marked: int = 0
-    kept: int = 0
+    certified: int = 0
     is_fresh: bool = True
 
     def add(self, chosen: Ints, length: float, momentum: float) -> None:
@@ -44,9 +44,9 @@ class StepLog:
         """Note that the levels of this moment are the best so far."""
         self.marked = len(self.chosen)
 
-    def keep(self) -> None:
+    def certify(self) -> None:
         """Note that the bound of the marked levels is the best exact one so far."""
-        self.kept = self.marked
+        self.certified = self.marked
 
     def revert(self) -> None:
         """Forget the steps after the best levels, and the direction."""
@@ -100,7 +100,7 @@ class Block(NamedTuple):
 
 def steps_of(log: StepLog) -> Steps:
     """Return the steps up to the levels with the best exact bound."""
-    count = log.kept
+    count = log.certified
     if not count:
         none = np.empty(0, np.float32)
         return Steps(np.empty(0, np.int64), np.empty((0, 1), np.int64), none, none, log.best)
@@ -172,7 +172,7 @@ def find_nearest(
 
 
 @compile_loop
-def begin_levels(
+def initialize_levels(
     origin: Origin, block: Block, span: tuple[int, int], shifts: tuple[int, int]
 ) -> None:
     """Write the levels before the first step, and the scale of steps; ``span`` are the first point
@@ -239,7 +239,7 @@ def repeat_steps(
                 found[start + i] = np.int64(block.ceiling[i]) << fine
             continue
         find_nearest(values, units, steps.best, block, (start, count, box.worst))
-        begin_levels(origin, block, (start, count), shifts)
+        initialize_levels(origin, block, (start, count), shifts)
         for a in range(steps.regions.size):
             value, cost = values[steps.regions[a], start : start + count], block.costs[a]
             for i in range(count):

@@ -88,7 +88,7 @@ class RepeatedAscent(Ascent):
         node.closed = node.bound > problem.worth
 
     def _log_multipliers(self) -> int:
-        return self.proof_log.keep_multipliers(self.levels, self.constraint_duals.rates)
+        return self.proof_log.share_multipliers(self.levels, self.constraint_duals.rates)
 
 
 class SampledTree(Tree):
@@ -176,7 +176,7 @@ class SampledTree(Tree):
         return self.strong_branching, self._on_sample(node)
 
     def _close(self, node: Node) -> None:
-        number = self.proof_log.keep_multipliers(node.dual.levels, node.side)
+        number = self.proof_log.share_multipliers(node.dual.levels, node.side)
         inside = frozenset(node.inside)
         self.proof_log.add_box(inside, outside_of(self.problem, node), inside, number)
 
