@@ -119,6 +119,7 @@ locks: ## resolve requirements/*.in again into hash-pinned locks (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/postgresql.in -c requirements/run.lock -o requirements/postgresql.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/oidc.in -c requirements/test.lock -o requirements/oidc.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/supply-chain.in -o requirements/supply-chain.lock
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/installer.in -o requirements/installer.lock
 
 clean: ## remove what set-up made (data in var/ stays)
 	@rm -rf .venv node_modules webapp/pages/static/vendor .mypy_cache .ruff_cache .pytest_cache

@@ -69,10 +69,59 @@ def install_python(kind: str) -> None:
     if is_done(f"pip-{kind}", key) or (kind == "run" and is_done("pip-test", digest(test))):
         return
     print_status(f"installing hash-pinned Python packages ({kind}.lock)")
+    if not install_by_uv(lock):
+        print_status("uv could not install them; pip does, which is slower")
+        install_by_pip(lock)
+    mark(f"pip-{kind}", key)
+
+
+def install_by_pip(lock: Path) -> None:
+    """Install a lock file by pip."""
     # Modules are compiled when they are imported first: half of them never are.
     command = [PYTHON, "-m", "pip", "install", "-q", "--no-compile", "--disable-pip-version-check"]
     subprocess.run([*command, "--require-hashes", "-r", lock], check=True)
-    mark(f"pip-{kind}", key)
+
+
+def install_by_uv(lock: Path) -> bool:
+    """Install a lock file by uv, in a fifth of pip's time; false where that fails."""
+    try:
+        install_by_pip(ROOT / "requirements" / "installer.lock")
+        settings = subprocess.run(
+            [PYTHON, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
+        )
+        env = os.environ | {"UV_HTTP_TIMEOUT": "180"} | convert_pip_settings(settings.stdout)
+        command = [PYTHON, "-m", "uv", "pip", "install", "-q", "--python", PYTHON]
+        subprocess.run([*command, "--require-hashes", "-r", lock], check=True, env=env)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    return True
+
+
+# Names of settings in pip and in the environment of uv.
+_UV_NAMES = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "extra-index-url": "UV_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "trusted-host": "UV_INSECURE_HOST",
+    "proxy": "ALL_PROXY",
+    "cert": "SSL_CERT_FILE",
+}
+
+
+def convert_pip_settings(text: str) -> dict[str, str]:
+    """The environment in which uv asks the servers that pip would ask.
+
+    ``text`` is what ``pip config list`` prints: ``global.index-url='https://…'``. Settings of the
+    environment come first there and prevail.
+    """
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        name, _, value = line.partition("=")
+        known = _UV_NAMES.get(name.rpartition(".")[2])
+        if known and name.startswith((":env:.", "global.", "install.")):
+            several = value.strip("'\"").replace("\\n", " ").split()
+            found.setdefault(known, ("," if known == "UV_FIND_LINKS" else " ").join(several))
+    return found
 
 
 def npm_command() -> list[str]:
@@ -160,8 +209,7 @@ def install_services() -> None:
     install_debian_packages("debian-services.txt", "tests of services")
     lock = ROOT / "requirements" / "postgresql.lock"
     if not is_done("pip-postgresql", digest(lock)):
-        command = [PYTHON, "-m", "pip", "install", "-q", "--disable-pip-version-check"]
-        subprocess.run([*command, "--require-hashes", "-r", lock], check=True)
+        install_by_pip(lock)
         mark("pip-postgresql", digest(lock))
 
 

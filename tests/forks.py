@@ -53,15 +53,29 @@ _LIBRARIES = (
     "django.middleware.csrf",
     "django.template.loader",
     "django.views.generic",
+    "jsonschema_rs",
     "kombu.transport.redis",
     "pandas",
+    "playwright.sync_api",
+    "polars",
     "pydantic",
     "redis.asyncio",
     "uvicorn.protocols.http.h11_impl",
 )
 _STREAMS = ("stdin", "stdout", "stderr")
 # Our own code below the tasks knows neither.
-_FOLDERS = ("core", "lake", "crawlers", "cartography", "probes", "analysis", "screening", "testbed")
+_FOLDERS = (
+    "core",
+    "lake",
+    "crawlers",
+    "cartography",
+    "probes",
+    "analysis",
+    "screening",
+    "simulator",
+    "audits",
+    "testbed",
+)
 
 
 class Process(subprocess.Popen):

@@ -27,6 +27,8 @@ _LEAST_BYTES = 512
 # Libraries and fonts change with an installation only; what is newer is requested after this.
 _VENDOR_AGE_S = 24 * 3600
 _FOR_EVER = "max-age=31536000, public, immutable"
+# By the folder of written files: each address with its file.
+_LISTED: dict[str, dict[str, StaticFile]] = {}
 
 
 @cache
@@ -59,10 +61,18 @@ class CompressedStaticFiles(WhiteNoiseMiddleware):
         write_stylesheet(Path(settings.STATIC_ROOT))
         super().__init__(*args, **kwargs)
 
+    def add_files_from_finders(self) -> None:
+        """List the files once in a process; the digest, too, is that of its start."""
+        root = str(settings.STATIC_ROOT)
+        if root not in _LISTED:
+            super().add_files_from_finders()
+            _LISTED[root] = self.files
+        self.files = _LISTED[root]
+
     def get_static_file(self, path: str, url: str, stat_cache: Any = None) -> StaticFile:
         """A file with its headers, and its packed copy where that is smaller."""
         plain = super().get_static_file(path, url, stat_cache)
-        copy = compress(Path(path), Path(settings.DATA_DIR) / "packed")
+        copy = compress(Path(path), Path(settings.STATIC_ROOT).with_name("packed"))
         if copy is None:
             return plain
         headers = Headers([])
