@@ -35,6 +35,8 @@ SHARED_FOLDERS = {
     "journey": pytest.mark.browser,
     "testbed/namespaces": pytest.mark.root,
 }
+# As long as all others of its folder together, so it has a browser and a site of its own.
+APART = "browser/test_every_page.py"
 # Of each log that a failed test shows.
 _LOG_TAIL_BYTES = 3_000
 _SHARES = "PYTEST_XDIST_WORKER" in os.environ
@@ -58,8 +60,8 @@ class FileScheduling(LoadScopeScheduling):
     """
 
     def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.partition("::")[0]
-        return find_shared_folder(path.removeprefix("tests/")) or path
+        path = nodeid.partition("::")[0].removeprefix("tests/")
+        return path if path == APART else find_shared_folder(path) or path
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,10 +1,13 @@
-"""A campaign of 50 vantage points and 10,000 slots while its processes are killed.
+"""A campaign of 50 vantage points and 10,000 slots while its processes are killed, or crawl.
 
 ``python -m benchmarks.vantage.kills [--vantages N] [--rounds N] [--every S] [--seed N]``: a site
 with broker, TLS proxy, collector, scheduler and worker, and N vantage points, each a process, ping
 ten targets on loopback once a round. Every few seconds SIGKILL ends one of them at random, which is
 then started again. Ends with 1 where a slot is lost or stored twice: planned slots are those that
 answered, failed and were missed with a reason; stored rows are those of the first two.
+
+With ``--survey SCALE`` nothing is killed: the site's worker crawls the world ``imc2013`` at that
+scale from before the first round on (10,000 domains at 1/100), and a missed slot, too, ends with 1.
 """
 
 import argparse
@@ -85,6 +88,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--every", type=float, default=6.0, help="seconds between kills")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--survey", metavar="SCALE", help="crawl at this scale instead of killing")
     given = parser.parse_args()
     from tests import forks  # noqa: PLC0415
     from tests.tasks.site import Site  # noqa: PLC0415
@@ -107,16 +111,34 @@ def measure(site: Any, given: argparse.Namespace) -> int:
     targets = [Target(f"127.0.0.{2 + number}") for number in range(TARGETS)]
     site.valkey()
     killed, chance = Killed(site, names), random.Random(given.seed)
+    survey = crawl(site, given.survey) if given.survey else None
     process = start(site, names, targets, given.rounds)
     began = time.monotonic()
     # The first work orders are sent twenty seconds before the first round.
     while process.poll() is None:
         time.sleep(given.every)
-        if 10 < time.monotonic() - began < given.rounds * ROUND_S:
+        if not survey and 10 < time.monotonic() - began < given.rounds * ROUND_S:
             killed.kill_one(chance)
     out, _ = process.communicate()
     connections = sum(target.connections for target in targets)
-    return compare(site, json.loads(out), connections, killed.counts)
+    found = json.loads(out)
+    status = compare(site, found, connections, killed.counts)
+    return max(status, describe_survey(site, found)) if survey else status
+
+
+def crawl(site: Any, scale: str) -> Any:
+    """Serve a world and start its survey on the site's worker; return the command's process."""
+    server, domains = site.testbed("imc2013", "--scale", scale)
+    return site.survey(server, domains, "--workers")
+
+
+def describe_survey(site: Any, found: dict[str, Any]) -> int:
+    """Print how far the survey came; return 1 where a slot was missed or nothing was crawled."""
+    rows = site.ask("SELECT state, last - first FROM store_shard")
+    done = sum(size for state, size in rows if state == "done")
+    missed = found["progress"]["missed"]
+    print(f"survey: {done:,} of {sum(size for _, size in rows):,} domains; {missed} slots missed")
+    return int(missed > 0 or not done)
 
 
 def start(site: Any, names: list[str], targets: list[Target], rounds: int) -> Any:
