@@ -20,6 +20,7 @@ from testbed.server.server import running
 from testbed.truth.counting import hidden_reason
 from testbed.world.model import ALLOW
 from testbed.worlds.loading import build_world, read_labels
+from tests.crawlers.engine.cores import load_compiled_step
 from tests.crawlers.enumeration import wildcard_server as wild
 from tests.crawlers.enumeration.wildcard_server import WildServer, WildZone
 
@@ -32,6 +33,8 @@ OWN |= {WORDS[n]: [f"192.0.2.{100 + n}"] for n in range(20, 26)}
 def each_core(request, monkeypatch):
     """Every crawl here runs with the compiled loop, however short it is, and without."""
     is_compiled = request.param == "compiled"
+    if is_compiled:
+        load_compiled_step()
     monkeypatch.setattr(bulk_queries, "_FEW", 1 if is_compiled else sys.maxsize)
     monkeypatch.setattr(bulk_queries, "_MANY", 1)
     return request.param
