@@ -40,7 +40,9 @@ def ask_compiled(engine, questions):
 
 def open_compiled(engine, names, *types):
     """A compiled run over one block of names."""
-    return CompiledRun(engine, load_compiled_step(), types, iter([Block(0, "\n".join(names).encode())]))
+    return CompiledRun(
+        engine, load_compiled_step(), types, iter([Block(0, "\n".join(names).encode())])
+    )
 
 
 def load_compiled_step():
