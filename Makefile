@@ -14,7 +14,7 @@ BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wil
   zones.truth patterns.bulk regions.suite
 
 .PHONY: help setup setup-test run test together test-distributed test-services check compiled format unit thorough browser bench \
-  wheel sbom audit-dependencies docs locks clean
+  wheel sbom audit-dependencies check-kubernetes docs locks clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -97,6 +97,14 @@ browser: setup-test ## browser tests only
 bench: setup-test ## measure speed beside peers
 	@for name in $(BENCHMARKS); do echo "== $$name"; $(VENV)/python -m benchmarks.$$name || exit 1; done
 
+# Schemas of Kubernetes are 70 MB, and nothing else needs them.
+KUBERNETES_VENV := .venv-kubernetes
+check-kubernetes: ## manifests of deploy/kubernetes beside the schemas of Kubernetes
+	@test -x $(KUBERNETES_VENV)/bin/python || $(PYTHON) -m venv $(KUBERNETES_VENV)
+	@$(KUBERNETES_VENV)/bin/pip install -q --require-hashes -r requirements/kubernetes.lock
+	@find deploy/kubernetes -name '*.yaml' ! -name kustomization.yaml -print0 \
+	  | xargs -0 $(KUBERNETES_VENV)/bin/kubernetes-validate --strict --quiet
+
 # Folders of the build are removed before it, too: a wheel would hold what they have kept.
 wheel: setup ## build dist/nephoscope-VERSION-py3-none-any.whl
 	@rm -rf build nephoscope.egg-info
@@ -120,6 +128,7 @@ locks: ## resolve requirements/*.in again into hash-pinned locks (needs uv)
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/oidc.in -c requirements/test.lock -o requirements/oidc.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/supply-chain.in -o requirements/supply-chain.lock
 	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/installer.in -o requirements/installer.lock
+	@uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-header --no-emit-index-url --no-annotate requirements/kubernetes.in -o requirements/kubernetes.lock
 
 clean: ## remove what set-up made (data in var/ stays)
 	@rm -rf .venv node_modules webapp/pages/static/vendor .mypy_cache .ruff_cache .pytest_cache

@@ -34,11 +34,12 @@ def service_environment(data: Path) -> dict[str, str]:
     return env
 
 
-def _worker(queue: str, concurrency: int, *options: str) -> list[str]:
-    """A worker of one queue; its name shows workers of several machines apart."""
+def worker(queues: Sequence[str], concurrency: int, *options: str) -> list[str]:
+    """A worker of some queues; its name shows workers of several machines apart."""
     return [
         *(*_CELERY, "worker", "--loglevel", "INFO", "--without-gossip", "--without-mingle"),
-        *("--queues", queue, "--hostname", f"{queue}@%h", "--concurrency", str(concurrency)),
+        *("--queues", ",".join(queues), "--hostname", f"{queues[0]}@%h"),
+        *("--concurrency", str(concurrency)),
         *options,
     ]
 
@@ -60,9 +61,10 @@ _THREADS = ("--pool", "threads")
 COMMANDS: dict[str, Callable[[], list[str]]] = {
     "migrate": lambda: [*_MANAGE, "migrate", "--verbosity", "0"],
     "web": lambda: [PYTHON, "-m", "webapp.server"],
-    "crawl": lambda: _worker("crawl", 2),
-    "sweeps": lambda: _worker("sweeps", 3, *_THREADS),
-    "alerts": lambda: _worker("alerts", 4, *_THREADS),
+    "crawl": lambda: worker(["crawl"], 2),
+    "analysis": lambda: worker(["analysis"], 2),
+    "sweeps": lambda: worker(["sweeps"], 3, *_THREADS),
+    "alerts": lambda: worker(["alerts"], 4, *_THREADS),
     "beat": _beat,
     "valkey": lambda: broker.command(data_folder()),
     "links": lambda: links.command(data_folder()),

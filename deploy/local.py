@@ -26,7 +26,7 @@ sys.path.insert(0, str(ROOT))
 from core.paths import data_folder  # noqa: E402
 from deploy import broker, links  # noqa: E402
 from deploy.certificates import NoCertificate  # noqa: E402
-from deploy.commands import COMMANDS, service_environment  # noqa: E402
+from deploy.commands import COMMANDS, service_environment, worker  # noqa: E402
 from deploy.processes import Child, Family  # noqa: E402
 
 PYTHON = sys.executable
@@ -176,8 +176,10 @@ def _scale() -> str:
 
 def start_workers(family: Family) -> None:
     """Start Celery's workers and scheduler."""
-    for name in ("crawl", "sweeps", "alerts", "beat"):
-        family.start(Child("worker" if name == "crawl" else name, COMMANDS[name]()))
+    # On one machine a single worker serves both, which have the same cores.
+    family.start(Child("worker", worker(["crawl", "analysis"], 2)))
+    for name in ("sweeps", "alerts", "beat"):
+        family.start(Child(name, COMMANDS[name]()))
 
 
 def start_web(family: Family, port: int) -> Child:

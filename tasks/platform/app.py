@@ -33,12 +33,15 @@ def _backend_url(url: str) -> str:
     return url.replace("unix://", "redis+socket://") if url.startswith("unix://") else url
 
 
+# Shards of surveys: what a crawler on a machine without the data folder can do.
 CRAWL = "crawl"
+# Audits, recommendations, simulations, zones, indexes and reports.
+ANALYSIS = "analysis"
 # Sweeps are short and run in a separate worker process, so that no survey delays them.
 SWEEPS = "sweeps"
 # Receivers of alerts may be slow, and keep nothing but each other waiting.
 ALERTS = "alerts"
-QUEUES = (CRAWL, SWEEPS, ALERTS)
+QUEUES = (CRAWL, ANALYSIS, SWEEPS, ALERTS)
 
 
 def _periodic(task: str, every_s: float) -> dict[str, Any]:
@@ -74,8 +77,11 @@ app.conf.update(
     ]
     if os.environ.get("DJANGO_SETTINGS_MODULE")
     else ["tasks.vantage.celery_tasks"],
-    task_default_queue=CRAWL,
-    task_routes={"tasks.vantage.celery_tasks.*": {"queue": "vantage"}},
+    task_default_queue=ANALYSIS,
+    task_routes={
+        "tasks.vantage.celery_tasks.*": {"queue": "vantage"},
+        "tasks.crawl.*": {"queue": CRAWL},
+    },
     # A shard is acknowledged when it is stored, so a killed worker's shard is not lost. Its lease
     # frees it within 10 s and the sweep below queues it again; the broker's own redelivery, an hour
     # later, only finds it done. A short visibility timeout would start slow shards twice.

@@ -13,7 +13,7 @@ from django.core.cache import cache
 from django.db import transaction
 
 from core.errors import NephoscopeError
-from tasks.platform.app import AWAY, CRAWL, queue
+from tasks.platform.app import AWAY, queue
 from tasks.platform.stop import Stopped
 
 log = logging.getLogger(__name__)
@@ -43,14 +43,15 @@ def queue_committed(task: Task, pk: int) -> None:
 
 
 def queue_unless_queued(
-    task: Task, pk: int, attempt: int = 0, *, name: str = CRAWL, for_s: int = QUEUED_S
+    task: Task, pk: int, attempt: int = 0, *, name: str | None = None, for_s: int = QUEUED_S
 ) -> None:
     """Queue a task unless it was queued a moment ago: copies do nothing, but fill the queue."""
     marker = _marker(task, pk, attempt)
     if not cache.add(marker, True, timeout=for_s):
         return
     try:
-        queue(task, pk, queue=name)
+        # Without a name, the route of the task decides.
+        queue(task, pk, **({"queue": name} if name else {}))
     except AWAY as error:
         cache.delete(marker)
         log.warning("%s %s waits for the broker: %s", task.name, pk, error)

@@ -15,6 +15,7 @@ from tasks.platform.app import QUEUES
 ROOT = Path(__file__).resolve().parents[2]
 UNITS = ROOT / "deploy/systemd"
 COMPOSE = ROOT / "deploy/containers/compose.yml"
+KUBERNETES = ROOT / "deploy/kubernetes"
 SETTINGS = set(
     re.findall(r"^\| `([A-Z_]+)`", (ROOT / "docs/reference/settings.md").read_text(), re.M)
 )
@@ -58,6 +59,78 @@ def test_containers_wait_for_what_they_name():
         assert set(service.get("depends_on", ())) <= set(document["services"]) - {name}
         assert set(service["networks"]) <= set(document["networks"])
         assert "ports" not in service or name in ("caddy", "gate")
+
+
+def manifests():
+    """All documents of all manifests, by file."""
+    return {
+        path: list(yaml.safe_load_all(path.read_text()))
+        for path in sorted(KUBERNETES.rglob("*.yaml"))
+    }
+
+
+def pods():
+    """The name, and the pod, of each deployment that runs the product."""
+    documents = [one for found in manifests().values() for one in found]
+    return [
+        (one["metadata"]["name"], one["spec"]["template"])
+        for one in documents
+        if one["kind"] == "Deployment"
+    ]
+
+
+def test_kubernetes_starts_every_command():
+    named = [c for _, pod in pods() for c in pod["spec"]["containers"]]
+    named += [c for _, pod in pods() for c in pod["spec"]["initContainers"]]
+    assert {c["args"][0] for c in named if "args" in c} == set(COMMANDS) - _EMBEDDED
+    migrating = [n for n, pod in pods() if pod["spec"]["initContainers"][0]["name"] == "migrate"]
+    assert migrating == ["beat"]
+    lines = (KUBERNETES / "settings.env").read_text().splitlines()
+    assert {line.partition("=")[0] for line in lines} <= SETTINGS
+
+
+def test_kustomizations_name_every_manifest():
+    for path, documents in manifests().items():
+        if path.name == "kustomization.yaml":
+            listed = documents[0]["resources"]
+            files = {p.name for p in path.parent.glob("*.yaml")} - {path.name}
+            assert set(listed) - {"../"} == files
+
+
+def test_pods_have_no_rights_and_a_limit_of_memory():
+    for _, pod in pods():
+        spec = pod["spec"]
+        assert spec["securityContext"]["runAsNonRoot"]
+        assert not spec["automountServiceAccountToken"]
+        for container in (*spec["initContainers"], *spec["containers"]):
+            rights = container["securityContext"]
+            assert rights["capabilities"] == {"drop": ["ALL"]}
+            assert not rights["allowPrivilegeEscalation"]
+        assert all(c["resources"]["limits"]["memory"] for c in spec["containers"])
+
+
+def test_services_of_kubernetes_reach_a_port_of_a_pod():
+    every = [one for found in manifests().values() for one in found]
+    workloads = {
+        one["spec"]["selector"]["matchLabels"]["app.kubernetes.io/name"]: one["spec"]["template"]
+        for one in every
+        if one["kind"] in ("Deployment", "StatefulSet")
+    }
+    services = [one["spec"] for one in every if one["kind"] == "Service"]
+    assert len(services) == 4
+    for service in services:
+        pod = workloads[service["selector"]["app.kubernetes.io/name"]]
+        ports = [p for c in pod["spec"]["containers"] for p in c.get("ports", ())]
+        known = {p["name"] for p in ports} | {p["containerPort"] for p in ports}
+        for port in service["ports"]:
+            assert port.get("targetPort", port["port"]) in known
+
+
+def test_the_volume_is_on_one_node_and_only_crawlers_do_without():
+    claim = yaml.safe_load((KUBERNETES / "storage.yaml").read_text())
+    assert claim["spec"]["accessModes"] == ["ReadWriteOnce"]
+    without = [n for n, pod in pods() if "persistentVolumeClaim" not in pod["spec"]["volumes"][0]]
+    assert without == ["crawl-elsewhere"]
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="systemd is not installed")

@@ -74,7 +74,7 @@ class Site:
             "--concurrency",
             str(concurrency),
             "--queues",
-            "crawl,sweeps,alerts",
+            "crawl,analysis,sweeps,alerts",
             "--without-gossip",
         )
         return self.celery("worker", *options, "--without-mingle", "--hostname", f"{name}@%h")

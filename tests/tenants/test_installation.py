@@ -79,6 +79,6 @@ def test_a_worker_is_found_with_its_queues(tmp_path: Any) -> None:
         assert not found()
         site.worker(concurrency=1)
         wait(found, 30)
-        assert "queues=('alerts', 'crawl', 'sweeps'), running=()" in found()
+        assert "queues=('alerts', 'analysis', 'crawl', 'sweeps'), running=()" in found()
     finally:
         site.close()
