@@ -1,8 +1,7 @@
 """What a run changed: its survey or campaign compared with that of the run before."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,13 @@ from typing import Any
 import numpy as np
 from django.conf import settings
 
-from analysis.changes import change_points, isps, surveys
+from analysis.changes import change_points, surveys
 from core.statuses import SurveyState
+from tasks.schedules import path_changes
 from tasks.surveys.derived import compare_surveys
 from webapp.store.audits import findings
 from webapp.store.campaigns import selectors as campaigns
-from webapp.store.models import Audit, Campaign, Schedule, ScheduleEvent, ScheduleRun, Survey
+from webapp.store.models import Audit, Campaign, ScheduleRun, Survey
 from webapp.store.models.campaigns import FINAL
 from webapp.store.schedules import kinds, services
 from webapp.store.schedules.events import Change, Outcome
@@ -33,6 +33,8 @@ KIND_OF_DIMENSION = {
 MAX_EVENTS_OF_KIND = 200
 # Number of runs with latencies in one test.
 MAX_RUNS = 12
+# Values by which a change may be dated too early.
+_DATING_ERROR = 3
 
 
 def has_ended(run: ScheduleRun) -> bool:
@@ -100,8 +102,10 @@ def _changes(run: ScheduleRun, before: ScheduleRun) -> Iterator[Change]:
     if run.survey is not None and before.survey is not None:
         yield from survey_changes(before.survey, run.survey)
     if run.campaign is not None and before.campaign is not None:
-        yield from _isp_changes(before.campaign, run.campaign)
-        yield from latency_changes(run)
+        found = list(path_changes.campaign_changes(run, before.campaign, MAX_RUNS))
+        yield from found
+        for change in latency_changes(run):
+            yield path_changes.with_cause(change, run.campaign, found)
     if run.audit is not None and before.audit is not None:
         yield from finding_changes(run.audit)
         yield from _changes_of_audited(before.audit.survey, run.audit.survey)
@@ -154,58 +158,46 @@ def _side(survey: Survey) -> surveys.SurveyParts:
     return surveys.SurveyParts(survey.slug, selectors.finished_shards(survey.slug))
 
 
-def _isp_changes(before: Campaign, after: Campaign) -> Iterator[Change]:
-    sides = [campaigns.some_tables(side, "isp-shares") for side in (before, after)]
-    rows = [side["isp-shares"].dicts() if "isp-shares" in side else [] for side in sides]
-    for change in isps.changed_isps(*rows):
-        subject = f"{change.provider}/{change.region}"
-        detail = {"before": before.slug, "after": after.slug}
-        was, now = (", ".join(side) for side in (change.before, change.after))
-        yield Change(kinds.ISP, subject, was, now, detail=detail)
-
-
 def latency_changes(run: ScheduleRun) -> Iterator[Change]:
     """Pairs of vantage point and region with a latency change since their last one."""
     rows = services.compared_until(run, MAX_RUNS - 1)
     runs = [*rows, run]
-    since = _last_changes(run.schedule)
+    since = path_changes.last_changes(run.schedule, kinds.LATENCY)
     series: dict[str, list[Any]] = {}
     for one in runs:
         for subject, values in _rounds(one.campaign).items():
-            if subject not in since or one.due_at >= since[subject]:
-                series.setdefault(subject, []).append((one, change_points.thin(values)))
+            first_due, n_before = since.get(subject, (one.due_at, 0))
+            if one.due_at >= first_due:
+                thinned = change_points.thin(values)[n_before if one.due_at == first_due else 0 :]
+                series.setdefault(subject, []).append((one, thinned))
     found = change_points.find_changes({k: [v for _, v in rows] for k, rows in series.items()})
     for subject, point in sorted(found.items()):
-        begun = _run_at(series[subject], point.at)
+        begun, skipped = _run_at(series[subject], point.at)
         detail = {
             "p_value": point.p_value,
             "error_rate": change_points.FAMILY_ERROR_RATE,
             "n_pairs": len(series),
             "since": begun.due_at.isoformat(),
+            "skipped": skipped,
             "after": begun.campaign.slug if begun.campaign else "",
         }
         before, after = (f"{ms:.1f} ms" for ms in (point.before_ms, point.after_ms))
         yield Change(kinds.LATENCY, subject, before, after, detail=detail)
 
 
-def _run_at(rows: Iterable[tuple[ScheduleRun, Any]], at: int) -> ScheduleRun:
-    """The run that holds the value of this index."""
-    for run, values in rows:
+def _run_at(rows: Sequence[tuple[ScheduleRun, Any]], at: int) -> tuple[ScheduleRun, int]:
+    """The run that holds the value of this index, and the number of its values before that.
+
+    A change is dated some values too early where the last ones before it are high: near the end of
+    a run it began with the next one. Otherwise the next comparison would find it again.
+    """
+    for number, (run, values) in enumerate(rows):
         if at < len(values):
-            return run
+            is_last = number + 1 == len(rows)
+            near_end = at >= max(1, len(values) - _DATING_ERROR)
+            return (rows[number + 1][0], 0) if near_end and not is_last else (run, at)
         at -= len(values)
     raise IndexError(at)
-
-
-def _last_changes(schedule: Schedule) -> dict[str, Any]:
-    """The due time from which on each pair has its present level."""
-    rows = ScheduleEvent.objects.filter(schedule=schedule, kind=kinds.LATENCY)
-    found = rows.order_by("id").values_list("subject", "detail")
-    return {
-        subject: datetime.fromisoformat(detail["since"])
-        for subject, detail in found
-        if "since" in detail
-    }
 
 
 def _rounds(campaign: Campaign | None) -> dict[str, Any]:

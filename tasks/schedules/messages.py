@@ -13,6 +13,7 @@ TITLES = {
     kinds.PROVIDER: "Providers changed",
     kinds.NAME_SERVERS: "Name servers changed",
     kinds.ISP: "ISPs changed",
+    kinds.PATH: "Paths changed",
     kinds.LATENCY: "Latency changed",
     kinds.FINDING_NEW: "New finding",
     kinds.FINDING_RESOLVED: "Finding resolved",

@@ -27,6 +27,7 @@ KindName = Literal[
     "provider-changed",
     "name-servers-changed",
     "isp-changed",
+    "path-changed",
     "latency-changed",
     "finding-new",
     "finding-resolved",
