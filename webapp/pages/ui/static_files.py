@@ -57,6 +57,8 @@ class DigestStorage(StaticFilesStorage):
 class CompressedStaticFiles(WhiteNoiseMiddleware):
     """WhiteNoise over the tree itself, so that there is no step between editing and serving."""
 
+    files: dict[str, StaticFile]
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         write_stylesheet(Path(settings.STATIC_ROOT))
         super().__init__(*args, **kwargs)
