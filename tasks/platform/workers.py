@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass
 
-from tasks.platform.app import AWAY, app
+from redis import Redis
 
-# Workers answer a broadcast within this, or count as silent.
+from tasks.platform.app import AWAY, app
+from tasks.platform.task_metrics import broker_client
+
+# Workers answer a broadcast within this, or count as silent; a broadcast that all of them have
+# answered ends before.
 _ANSWER_WITHIN_S = 1.0
 
 
@@ -19,8 +23,12 @@ class Worker:
 
 def list_workers() -> list[Worker]:
     """All workers that answer within a second, by name; none where the broker is away."""
-    inspect = app.control.inspect(timeout=_ANSWER_WITHIN_S)
     try:
+        with broker_client() as client:
+            listening = _count_listeners(client)
+        if not listening:
+            return []
+        inspect = app.control.inspect(timeout=_ANSWER_WITHIN_S, limit=listening)
         queues = inspect.active_queues() or {}
         tasks = (inspect.active() or {}) if queues else {}
     except AWAY:
@@ -33,3 +41,8 @@ def list_workers() -> list[Worker]:
         )
         for name in sorted(queues)
     ]
+
+
+def _count_listeners(client: Redis) -> int:
+    """Clients of the broker that listen to broadcasts: each worker is one."""
+    return sum(int(found["psub"]) > 0 for found in client.client_list("pubsub"))
