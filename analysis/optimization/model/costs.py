@@ -27,8 +27,9 @@ MAX_COST = 2**24
 MAX_EXACT_COST = 2**30
 MAX_SUM = 2**60
 MAX_DECIMALS = 6
-# From this many client-rounds on, costs are computed from the samples where they are read.
-STREAMED_POINTS = 400_000
+# From this many client-rounds on, or clients of one round, costs are computed from the samples
+# where they are read.
+STREAMED_POINTS, STREAMED_CLIENTS = 100_000, 400_000
 # Weights that are no short decimals are rounded to this many steps of the largest.
 WEIGHT_STEPS = 2**24
 
@@ -107,10 +108,11 @@ def cost(samples: Samples, objective: Objective) -> Costs:
 
 
 def _can_stream(samples: Samples, objective: Objective) -> bool:
-    """Whether there are so many client-rounds that a copy would need too much memory."""
+    """Whether there are so many client-rounds that a copy would be slow, or too large."""
     is_mean = objective.percentile is None and not objective.worst_group
     is_priced = objective.missing is Missing.PENALTY
-    is_large = samples.values[0].size >= STREAMED_POINTS
+    least = STREAMED_POINTS if len(samples.rounds) > 1 else STREAMED_CLIENTS
+    is_large = samples.values[0].size >= least
     return is_mean and is_priced and is_large and samples.values.flags.c_contiguous
 
 

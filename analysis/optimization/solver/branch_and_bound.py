@@ -110,10 +110,10 @@ class Tree:
                 self._work(node)
         return self._conclude()
 
-    def run_root(self) -> None:
+    def run_root(self, seconds: float = ROOT_SECONDS) -> None:
         """Process the root box only, with its own time limit."""
         if self.problem.found or start(self.problem):
-            self.until = time.monotonic() + ROOT_SECONDS
+            self.until = time.monotonic() + seconds
             self._work(
                 Node(self.problem.limits.inside, self.problem.free, rough_dual(self.problem))
             )

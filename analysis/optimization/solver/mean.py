@@ -72,11 +72,11 @@ def solve_mean(costs: Costs, limits: Limits, size: int, aim: Aim) -> Solution:
     if costs.gaps and costs.penalty is None:
         return _solve_ratio(costs, limits, size, aim)
     begun = time.monotonic()
-    if costs.is_streamed and not aim.within:
+    cells = sets_of(costs.matrix.shape[0], size) * costs.weights.size
+    if costs.is_streamed and not aim.within and cells > aim.plain_cells:
         return _solve_streamed(costs, limits, size, aim)
     costs = costs.filled()
     field = field_of(costs.matrix, costs.weights)
-    cells = sets_of(costs.matrix.shape[0], size) * costs.weights.size
     if cells <= aim.plain_cells and not aim.within:
         return _solve_plainly(costs, Problem(field, limits, size, aim.places), aim)
     first = Problem(field, limits, size, 1)

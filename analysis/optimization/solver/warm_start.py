@@ -81,7 +81,8 @@ def seed_by_sample(costs: Costs, problem: Problem, until: float) -> Seed | None:
     field = field_of(np.ascontiguousarray(costs.matrix[:, places]), counts)
     small = Problem(field, problem.limits, problem.size, 1)
     tree = Tree(small, until)
-    tree.run_root()
+    # A shorter limit would make the search depend on how busy the machine is.
+    tree.run_root(until - time.monotonic())
     if not small.found or tree.root is None:
         return None
     problem.offer(small.best)

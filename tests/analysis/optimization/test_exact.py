@@ -158,6 +158,7 @@ def test_a_start_from_smaller_problems_equals_weighing_every_set(monkeypatch):
 def streamed(monkeypatch):
     """Small samples are not converted, and a few draws of them guide the search."""
     monkeypatch.setattr("analysis.optimization.model.costs.STREAMED_POINTS", 1)
+    monkeypatch.setattr("analysis.optimization.model.costs.STREAMED_CLIENTS", 1)
     monkeypatch.setattr("analysis.optimization.solver.branch_and_bound.MANY_POINTS", 1)
     monkeypatch.setattr("analysis.optimization.solver.sampling.sampled_search.DRAWS", 7)
 

@@ -11,12 +11,14 @@ from analysis.optimization.solver.certificate import Ints, ProofLog
 from analysis.optimization.solver.lagrangian_bound import Ascent, Effort, Node
 from analysis.optimization.solver.problem import Problem, draw_by_weight, field_of
 
-# Points drawn in proportion to their weights, and candidates per branch.
+# Points drawn in proportion to their weights; candidates per branch, and how many of them in
+# succession may be worse than the best.
 POINTS = 4000
-CANDIDATES = 6
+CANDIDATES = 12
+PATIENCE = 6
 # Steps from the dual levels of the box to those of the sample, and from these to each child.
-BASE_STEPS, CHILD_STEPS = 20, 12
-LENGTH, DECAY, MOMENTUM = 2.0, 0.85, 0.7
+BASE_STEPS, CHILD_STEPS = 20, 24
+LENGTH, DECAY, MOMENTUM = 2.0, 0.9, 0.7
 
 
 class StrongBranching:
@@ -41,8 +43,15 @@ class StrongBranching:
             Node(node.inside, node.rows, dual, node.side, 0, node.frequency), BASE_STEPS
         )
         places = np.argsort(-scores, kind="stable")[:CANDIDATES]
-        products = [self._gain_product(base, int(place), node.rows) for place in places]
-        return int(places[int(np.argmax(products))])
+        best, most, tried = int(places[0]), -1.0, 0
+        for place in places:
+            product = self._gain_product(base, int(place), node.rows)
+            tried += 1
+            if product > most:
+                best, most, tried = int(place), product, 0
+            if tried == PATIENCE:
+                break
+        return best
 
     def _gain_product(self, base: Node, place: int, rows: Ints) -> float:
         """Return the product of the gains of fixing and of excluding a region, each up to the
