@@ -119,15 +119,19 @@ def _persist(rows: Sequence[Row]) -> dict[str, Any]:
     for pk, at, verdict, _ in rows:
         if verdict and verdict != UNKNOWN:
             series[str(pk)].append((at, verdict == GOOD))
-    periods = persistence.find_periods(series)
-    if not periods:
+    judged = persistence.find_periods(series)
+    if not judged:
         raise BadInput("no machine has reported twice yet: run the agent again later")
+    sure = {name: persistence.remove_errors(points) for name, points in series.items()}
+    periods = persistence.find_periods(sure)
     found = persistence.describe(periods)
     return {
         "headline": f"{100 * found.unchanged:.0f} % of {found.hours:,.0f} machine hours passed "
         f"without a change of status ({found.instances} machines, {found.changes} changes)",
         "n": found.instances,
         **asdict(found),
+        # The same of the verdicts as they are, with their errors.
+        "as_judged": asdict(persistence.describe(judged)),
         "distribution": persistence.find_distribution(periods),
         "test": _try(lambda: _check_memory(series)),
     }

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from benchmarks.screening import nights
 from core.errors import BadInput
+from screening.agent_parts.verdict import LOW_PER_100S
 from screening.decision.calibration import calibrate, measure
 from screening.decision.heatmap import build_matrix, check_nodes
 from screening.decision.selection import (
@@ -22,6 +24,7 @@ from screening.statistics.persistence import (
     describe,
     find_distribution,
     find_periods,
+    remove_errors,
 )
 from screening.statistics.simulated_pool import build_kinds, simulate_fleet
 from screening.statistics.time_of_day import bin_stalls, detect_nightly
@@ -139,6 +142,33 @@ def test_periods_are_weighted_by_time():
     curve = find_distribution(find_periods(series))
     assert curve[-1][1] == pytest.approx(1.0)
     assert [hours for hours, _ in curve[:-1]] == sorted(hours for hours, _ in curve[:-1])
+
+
+def test_errors_of_single_verdicts_are_no_changes_and_real_periods_stay():
+    def kept(*lengths):
+        statuses = [n % 2 == 0 for n, length in enumerate(lengths) for _ in range(length)]
+        found = remove_errors([(t * HOUR, s) for t, s in enumerate(statuses)])
+        assert [at for at, _ in found] == [t * HOUR for t in range(len(statuses))]
+        return [s for _, s in found] == statuses, len({s for _, s in found})
+
+    assert kept(20, 2, 20) == (False, 1)
+    assert kept(20, 3, 20) == (True, 2)
+    assert kept(20, 20) == (True, 2)
+    # Few verdicts say too little to be called errors.
+    assert kept(5, 1, 5) == (True, 2)
+
+
+def test_persistence_of_seven_nights_is_the_planted():
+    rng = np.random.default_rng(7)
+    good = nights.plant(150, rng)
+    verdicts = nights.count(good, rng) < LOW_PER_100S
+    planted = nights.shares_of(good)
+    judged, _, high = nights.bootstrap(verdicts, rng)
+    found, low, above = nights.bootstrap(nights.correct(verdicts), rng)
+    # Errors break periods: of the verdicts as they are, far less time is without a change.
+    assert high[0] < planted[0]
+    assert all(a <= p <= b for a, p, b in zip(low, planted, above, strict=True))
+    assert judged[0] < found[0]
 
 
 def draw_statuses(rng, rounds, instances, keep):
