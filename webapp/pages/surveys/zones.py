@@ -83,7 +83,7 @@ def zones(request: HttpRequest, slug: str) -> HttpResponse:
         "families": FAMILIES,
         "is_own": is_own,
         "row": row,
-        "headline": headline(row),
+        "headline": headline(row, bool(crowding.known_zones(slug))),
         "total": row.summary.get("total") if row else None,
         "grid": _regions(row) if row and row.summary else None,
         "unmeasured": _unmeasured(row),
@@ -120,9 +120,11 @@ def _act(request: HttpRequest, survey: Survey) -> None:
         raise BadInput(f"{action!r} is no action of this page")
 
 
-def headline(row: ZoneInference | None) -> str:
-    """The finding of an inference in a sentence; what is missing where there is none."""
+def headline(row: ZoneInference | None, has_zones: bool) -> str:
+    """The finding of an inference in a sentence; what is known where there is none."""
     total: Mapping[str, Any] = row.summary.get("total", {}) if row else {}
+    if not total and has_zones:
+        return "The zones of this survey’s addresses came with it and were not measured here"
     if not total:
         return "The zones of this survey’s addresses are not measured yet"
     share = formatting.share_of(total["coverage"], total["targets"])
