@@ -18,6 +18,12 @@ from crawlers.files.columns import SCHEMA, tabulate, tabulate_lines
 
 _ROWS_PER_GROUP = 1 << 15
 _ROWS_PER_PART = 1 << 20
+# Columns of few values have dictionaries. Names and addresses hardly repeat: theirs would take more
+# processor time than the compression, and more octets.
+_WITH_DICTIONARY = [
+    *("type", "status", "resolver", "protocol", "answers.list.element.type"),
+    *(f"authorities.list.element.{field}" for field in ("name", "type", "data")),
+]
 
 
 class ParquetSink:
@@ -89,7 +95,7 @@ class ParquetSink:
 
     def _write_group(self, table: pa.Table) -> None:
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self._part(self._parts), SCHEMA, compression="zstd")
+            self._writer = _open_writer(self._part(self._parts))
         self._writer.write_table(table)
         self._rows += len(table)
         first, last = table["name_id"][0].as_py(), table["name_id"][-1].as_py()
@@ -101,7 +107,7 @@ class ParquetSink:
         if len(rest):
             self._write_group(rest)
         elif not self._parts and self._writer is None:
-            self._writer = pq.ParquetWriter(self._part(self._parts), SCHEMA, compression="zstd")
+            self._writer = _open_writer(self._part(self._parts))
         if self._writer is not None:
             self._writer.close()
             self._writer = None
@@ -122,11 +128,15 @@ def _merge(parts: Sequence[Path], path: Path, last_id: int, types_per_name: int)
     """Write all rows in order; only the row groups that hold a range of numbers are read for it."""
     source = ds.dataset([str(p) for p in parts], schema=SCHEMA)
     names_per_group = max(1, _ROWS_PER_GROUP // types_per_name)
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd") as writer:
+    with _open_writer(path) as writer:
         for first in range(0, last_id + 1, names_per_group):
             number = pa.compute.field("name_id")
             rows = source.to_table(filter=(number >= first) & (number < first + names_per_group))
             writer.write_table(_sort(rows))
+
+
+def _open_writer(path: Path) -> pq.ParquetWriter:
+    return pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=_WITH_DICTIONARY)
 
 
 def _sort(rows: pa.Table) -> pa.Table:
