@@ -13,15 +13,20 @@ from simulator.experiments import (
     fabric_priority,
     host_queue,
     interference,
-    presto,
-    presto_latency,
-    receive_offload,
     switch_priority,
     three_traps,
     topology,
     vm_scheduling,
 )
 from simulator.experiments.declaration import Conditions, Experiment, Run, Value
+from simulator.experiments.presto import (
+    cross_traffic,
+    failures,
+    receive_offload,
+    short_flows,
+    throughput,
+    traces,
+)
 
 EXPERIMENTS: dict[str, Experiment] = {
     module.EXPERIMENT.id: module.EXPERIMENT
@@ -33,8 +38,11 @@ EXPERIMENTS: dict[str, Experiment] = {
         fabric_priority,
         congestion_control,
         edge_short_flows,
-        presto,
-        presto_latency,
+        throughput,
+        short_flows,
+        failures,
+        cross_traffic,
+        traces,
         receive_offload,
         interference,
         topology,

@@ -18,8 +18,7 @@ def collect_results(
     state = arrays.state[0]
     place = np.argsort(order)
     outcome = arrays.outcome[place]
-    finish = outcome["finish"]
-    completion = np.where(finish == NEVER, np.nan, (finish - arrays.demand["start"][place]))
+    starts = arrays.demand["start"][place]
     duration_s = float(state["now"]) / PS_PER_S
     links = _collect_links(arrays, duration_s)
     rtts = arrays.rtts[: state["rtt_samples"]].copy()
@@ -30,7 +29,8 @@ def collect_results(
         for name in ("bytes", "sent", "resent", "marked", "dropped", "timeouts")
     }
     return FlowResults(
-        completion_s=completion / PS_PER_S,
+        completion_s=_time_from(starts, outcome["finish"]),
+        acknowledged_s=_time_from(starts, outcome["acknowledged"]),
         **counts,
         early=outcome["reordered"].astype(np.int64),
         links=links,
@@ -46,6 +46,11 @@ def collect_results(
         memory_bytes=sum(array.nbytes for array in arrays),
         cpu_s=cpu_s,
     )
+
+
+def _time_from(starts: NDArray[Any], ends: NDArray[Any]) -> NDArray[np.float64]:
+    """Seconds from start to end, NaN for what did not end."""
+    return np.where(ends == NEVER, np.nan, ends - starts) / PS_PER_S
 
 
 def _collect_links(arrays: Arrays, duration_s: float) -> LinkResults:

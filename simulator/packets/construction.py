@@ -265,6 +265,7 @@ def _build_transports(transports: list[Transport]) -> NDArray[Any]:
         row["markable"] = transport.markable
         row["edge"] = transport.edge_window
         row["resequences"] = transport.resequencing
+        row["undoes"] = transport.undo_late
         row["initial_gap"] = to_ps(transport.reordering_gap_s)
         row["tail_probe"] = to_ps(transport.tail_probe_s or 0)
         row["small_queue"] = transport.small_queue_bytes or 0
@@ -306,7 +307,7 @@ def _check_open_loop(
 
 def _build_outcome(n: int) -> NDArray[Any]:
     outcome = np.zeros(n, layout.OUTCOME)
-    outcome["finish"] = NEVER
+    outcome["finish"] = outcome["acknowledged"] = NEVER
     return outcome
 
 

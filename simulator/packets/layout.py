@@ -118,6 +118,10 @@ FLOW = np.dtype(
         ("backoff", "i8"),
         # Proportional rate reduction (RFC 6937).
         ("flight_at_loss", "i8"),
+        ("recovery_since", "i8"),
+        ("resent_before", "i8"),
+        ("window_before", "f8"),
+        ("threshold_before", "f8"),
         ("delivered", "i8"),  # since recovery began, and by the last acknowledgement
         ("delivered_last", "i8"),
         ("sent_since", "i8"),
@@ -172,6 +176,7 @@ TRANSPORT = np.dtype(
         ("markable", "i8"),
         ("edge", "i8"),
         ("resequences", "i8"),
+        ("undoes", "i8"),
         ("tail_probe", "i8"),  # least time to a tail loss probe, or 0
         ("initial_gap", "i8"),
         ("small_queue", "i8"),  # bytes in the queue of the host above which nothing is added, or 0
@@ -202,6 +207,7 @@ DEMAND = np.dtype(
 OUTCOME = np.dtype(
     [
         ("finish", "i8"),
+        ("acknowledged", "i8"),
         ("bytes", "i8"),  # received once, after the warm-up
         ("sent", "i8"),
         ("resent", "i8"),

@@ -34,13 +34,14 @@ class FlowResults:
     """Results by flow, in the order given, shape (flows,).
 
     ``completion_s`` runs from the start of a flow to the arrival of its last byte, NaN if it did
-    not end. ``bytes`` are those received once, after the warm-up; ``early`` packets arrived before
-    one with a smaller number. ``rtts`` has rows of (time in s, flow, round-trip time in s).
-    ``backlog_bytes`` has a row per sample and a column per watched link. ``realised_load`` is the
-    mean busy share of the links from hosts.
+    not end; ``acknowledged_s`` to the acknowledgement of all bytes. ``bytes`` are those received
+    once, after the warm-up; ``early`` packets arrived before one with a smaller number. ``rtts``
+    has rows of (time in s, flow, round-trip time in s). ``backlog_bytes`` has a row per sample and
+    a column per watched link. ``realised_load`` is the mean busy share of the links from hosts.
     """
 
     completion_s: Floats
+    acknowledged_s: Floats
     bytes: Counts
     sent: Counts
     resent: Counts

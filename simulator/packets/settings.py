@@ -57,8 +57,9 @@ class Transport:
     which starts at ``reordering_gap_s``; a loss within a flowcell shows at once. A window below one
     packet sends single packets, with a pause of the round-trip time divided by the window. Nothing
     is sent while more than ``small_queue_bytes`` wait in the queue of the host (TCP small queues).
-    After ``tail_probe_s``, or two round trips if they are longer, without an acknowledgement the
-    first missing packet is sent again, once before a timeout (RFC 8985, 7.3, sends the last one).
+    After ``tail_probe_s``, or two round trips if they are longer, without an acknowledgement a new
+    packet is sent, or the last one again, once before a timeout (RFC 8985, 7.3). ``undo_late``
+    restores the window when packets were not lost but late (RFC 4015); it needs SACK.
     """
 
     congestion_control: str = "dctcp"
@@ -69,6 +70,7 @@ class Transport:
     reordering_gap_s: float = 100e-6
     small_queue_bytes: int | None = None
     tail_probe_s: float | None = None
+    undo_late: bool = False
     initial_window: float = 10
     max_window: int = 256
     minimum_window: float = 2
@@ -93,6 +95,8 @@ class Transport:
             check_range(self, "tail_probe_s", 1e-9, self.maximum_timeout_s)
         if self.small_queue_bytes is not None:
             check_range(self, "small_queue_bytes", 1, 1e9)
+        if self.undo_late and self.recovery != "sack":
+            raise BadInput("undo_late needs the recovery sack", field="undo_late")
         check_range(self, "gain", 1e-6, 1)
         check_range(self, "initial_alpha", 0, 1)
         check_range(self, "minimum_timeout_s", 1e-9, self.maximum_timeout_s)

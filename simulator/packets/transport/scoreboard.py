@@ -104,13 +104,31 @@ def _lose_first(flow: Any) -> None:
 
 
 @compile_loop
-def enter_recovery(flow: Any) -> None:
+def enter_recovery(flow: Any, now: Any) -> None:
     """Begin recovery, which ends when all is acknowledged that was sent before."""
+    flow.recovery_since = now
+    flow.window_before = flow.window
+    flow.threshold_before = flow.threshold
     flow.recover = flow.next
     flow.state = RECOVERY
     flow.flight_at_loss = flow.next - flow.una
     flow.delivered = 0
     flow.sent_since = 0
+
+
+@compile_inlined
+def undo_recovery(flow: Any, first: Any, packet: Any) -> None:
+    """End a recovery for packets that were only late, and restore the window (RFC 3522, 4015).
+
+    ``first`` was the first missing packet: its acknowledgement answers a transmission from before
+    the recovery.
+    """
+    if packet.number == first and flow.una > first and packet.sent < flow.recovery_since:
+        flow.window = max(flow.window, flow.window_before)
+        flow.threshold = max(flow.threshold, flow.threshold_before)
+        flow.resend = flow.scan
+        flow.lost = 0
+        flow.state = OPEN
 
 
 @compile_loop
@@ -143,7 +161,13 @@ def detect_losses(state: Any, slot: Any, transport: Any) -> Any:
     if flow.sacked == 0:
         return False
     if transport.recovery == SACK_RECOVERY:
-        _scan_gaps(state, slot, transport.duplicates)
+        duplicates = transport.duplicates
+        if flow.state == RECOVERY and flow.next == flow.n_packets:
+            # Without new data to send, all gaps are filled (RFC 6675, section 4, rule 3).
+            duplicates = 1
+        _scan_gaps(state, slot, duplicates)
+        if flow.state != OPEN and flow.lost == 0 and flow.una < flow.resend:
+            _find_lost_again(state, slot, duplicates)
         return flow.lost > 0 and flow.state == OPEN
     if flow.state == OPEN and flow.sacked >= transport.duplicates and flow.una >= flow.recover:
         _lose_first(flow)
@@ -160,6 +184,22 @@ def _scan_gaps(state: Any, slot: Any, duplicates: Any) -> None:
     while flow.scan < flow.highest - duplicates:
         flow.lost += 1 - sacks[flow.scan & mask]
         flow.scan += 1
+
+
+@compile_loop
+def _find_lost_again(state: Any, slot: Any, duplicates: Any) -> None:
+    """Count packets as lost again of which one first sent after their last retransmission arrived.
+
+    Without this a lost retransmission waits for the timer (as in Linux, and in RFC 8985, 6.2).
+    """
+    flow = flows_of(state)[slot]
+    if flow.highest <= flow.resent_before + duplicates:
+        return
+    sacks = sacks_of(state, slot)
+    mask = state.window - 1
+    for number in range(flow.una, flow.resend):
+        flow.lost += 1 - sacks[number & mask]
+    flow.resend = flow.una
 
 
 @compile_loop
@@ -186,4 +226,5 @@ def next_lost(state: Any, slot: Any) -> Any:
     number = flow.resend
     flow.resend += 1
     flow.lost -= 1
+    flow.resent_before = flow.next
     return number

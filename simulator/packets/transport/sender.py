@@ -51,6 +51,7 @@ from simulator.packets.transport.scoreboard import (
     lose_all,
     next_lost,
     record_acknowledgement,
+    undo_recovery,
 )
 from simulator.packets.transport.timers import restart_timer, set_deadline, update_rtt
 
@@ -248,6 +249,8 @@ def receive_acknowledgement(state: Any, index: Any) -> None:
                 flow.backoff = 0
                 restart_timer(state, slot)
             send_window(state, slot)
+        else:
+            outcomes_of(state)[flow.id].acknowledged = state.now
     release_packet(state, index)
 
 
@@ -256,14 +259,17 @@ def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
     """Record an acknowledgement and change the windows by it."""
     flow = flows_of(state)[slot]
     in_flight = count_in_flight(flow)
+    first = flow.una
     packets = record_acknowledgement(state, slot, transport.recovery, packet)
     flow.delivered += packets
     flow.delivered_last = packets
     if flow.state != OPEN:
+        if flow.state == RECOVERY and transport.undoes:
+            undo_recovery(flow, first, packet)
         leave_recovery(flow)
     may_grow = react_to_marks(flow, transport, packets, packet.echo)
     if detect_losses(state, slot, transport):
-        enter_recovery(flow)
+        enter_recovery(flow, state.now)
         cut_window(flow, transport)
     elif packets > 0 and flow.state != RECOVERY:
         if transport.edge:
@@ -276,10 +282,18 @@ def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
 
 @compile_loop
 def _probe(state: Any, slot: Any, transport: Any) -> None:
-    """Send the first missing packet again; without an answer a timeout comes next."""
+    """Send a packet, so that its acknowledgement shows what was lost; a timeout comes next.
+
+    That is a new packet, else the last one (RFC 8985, 7.3). If the last one has arrived, only the
+    first missing packet can be lost: it is sent again.
+    """
     flow = flows_of(state)[slot]
-    outcomes_of(state)[flow.id].resent += 1
-    _transmit(state, slot, flow.una)
+    if flow.next < min(flow.n_packets, flow.una + state.window):
+        flow.next += 1
+        _transmit(state, slot, flow.next - 1)
+    else:
+        outcomes_of(state)[flow.id].resent += 1
+        _transmit(state, slot, flow.una if flow.highest == flow.next else flow.next - 1)
     flow.probes = 0
     timeout = max(np.int64(flow.smoothed + 4 * flow.variation), transport.minimum_timeout)
     if flow.smoothed == 0:

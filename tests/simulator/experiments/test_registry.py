@@ -19,22 +19,26 @@ from simulator.experiments.registry import EXPERIMENTS, run_experiment
 QUICK = {
     "presto": {"draws": 40},
     "topology": {"k": 48, "failure_rounds": 1},
-    "congestion-control": {"seconds": 0.1, "seeds": 2},
+    "congestion-control": {"seconds": 0.2, "seeds": 2},
     "switch-priority": {"seconds": 4, "seeds": 1},
     "fabric-priority": {"flows": 2_000, "seeds": 1},
     "three-traps": {"requests": 4_000, "seeds": 1},
     "edge-short-flows": {"seconds": 0.1, "seeds": 1},
-    "presto-latency": {"seconds": 0.05, "draws": 1, "seeds": 1},
+    "presto-latency": {"seconds": 0.02, "warm_up_s": 0.02, "seeds": 1},
+    "presto-failures": {"seconds": 0.05, "warm_up_s": 0.05, "seeds": 1},
+    "presto-cross-traffic": {"seconds": 0.02, "warm_up_s": 0.02, "seeds": 1},
+    "presto-traces": {"seconds": 0.05, "warm_up_s": 0.02, "seeds": 1},
     "receive-offload": {"packets": 5_000, "seeds": 2},
     "interference": {"seconds": 4, "accountings": 1000, "seeds": 1},
 }
 # Tails of these need more flows than a test has time for: ``benchmarks.simulator.published``.
 LONG = {"switch-priority", "fabric-priority", "three-traps", "presto-latency"}
+LONG |= {"presto-failures", "presto-cross-traffic", "presto-traces"}
 LEAST = {"vm-scheduling": {"requests": 500}, "host-queue": {"pings": 500}, "presto": {"draws": 2}}
 LEAST |= {"congestion-control": {"seconds": 0.02, "seeds": 1}}
 LEAST |= {"edge-short-flows": {"seconds": 0.02, "moments": 1, "seeds": 1}}
 LEAST |= {name: {**QUICK[name], "seeds": 1} for name in LONG}
-LEAST |= {"presto-latency": {"seconds": 0.02, "draws": 1, "seeds": 1}}
+LEAST |= {"presto-failures": {"seconds": 0.02, "warm_up_s": 0.02, "seeds": 1}}
 LEAST |= {name: QUICK[name] for name in ("receive-offload", "interference")}
 
 
@@ -69,6 +73,20 @@ def test_priorities_cut_the_tail_of_small_flows():
     fabric = run_experiment("fabric-priority", {"flows": 4_000, "seeds": 1}, 2).as_json()
     figures = {row["name"]: row["value"] for row in fabric["results"]}
     assert figures["change_of_small_mean"] < -5
+
+
+def test_flowcells_keep_short_flows_short_and_a_failed_cable_fills_queues():
+    given = {"seconds": 0.05, "warm_up_s": 0.05, "seeds": 1}
+    rows = run_experiment("presto-cross-traffic", given, 2).as_json()["results"]
+    figures = {row["name"]: row["value"] for row in rows}
+    assert figures["optimal_p99"] < figures["presto_p99"] < figures["ecmp_p99"] / 2
+    assert figures["ecmp_goodput"] < 0.9 * figures["presto_goodput"]
+    assert figures["presto_goodput"] == pytest.approx(figures["optimal_goodput"], rel=0.05)
+    rows = run_experiment("presto-failures", given, 2).as_json()["results"]
+    figures = {row["name"]: row["value"] for row in rows}
+    assert figures["failover_mean_ratio"] > 1.5
+    assert figures["weighted_mean_ratio"] > 1.5
+    assert figures["failover_goodput"] < figures["weighted_goodput"] < figures["symmetry_goodput"]
 
 
 def test_every_parameter_has_a_range_that_holds_its_default():

@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from core.errors import BadInput
-from simulator.packets.networks import Network, Speeds, fat_tree, graph_network
+from simulator.packets.networks import Network, Speeds, fat_tree, graph_network, leaf_spine
 from simulator.packets.settings import Forwarding, PortSettings, Run, Transport
 from simulator.packets.simulation import simulate_network
 from simulator.packets.traffic import (
@@ -231,8 +233,55 @@ def test_a_tail_probe_repairs_a_loss_without_a_timeout():
     assert times[None] > 0.2
 
 
+def test_a_tail_probe_sends_the_last_packet_which_shows_all_losses_before_it():
+    # With the last packet received, one round trip repairs all of them; else each needs a probe.
+    losses = tuple((0, number) for number in range(6, 12))
+    transport = Transport(
+        "newreno", tail_probe_s=0.01, minimum_timeout_s=0.2, initial_timeout_s=0.2
+    )
+    result = simulate_pair(transport, packets=12, losses=losses)
+    assert result.timeouts[0] == 0
+    assert result.completion_s[0] < 0.015
+
+
+def test_a_flow_is_acknowledged_half_a_round_trip_after_its_last_byte():
+    result = simulate_pair(Transport("newreno"), packets=8, delay_s=1e-3)
+    # Three links back, and three transmissions of 40 bytes.
+    assert result.acknowledged_s[0] - result.completion_s[0] == pytest.approx(3e-3, rel=0.01)
+    cut = simulate_pair(Transport("newreno"), packets=8, delay_s=1e-3, duration_s=4e-3)
+    assert np.isnan(cut.acknowledged_s[0])
+
+
+def test_a_recovery_for_packets_that_were_only_late_is_undone():
+    # Flowcells over paths of different delay arrive out of order, and none is lost.
+    network = leaf_spine(2, 2, 1, Speeds(1e9, 1e9, 1e-5))
+    delays = network.delays_s.copy()
+    delays[3] = 3e-4
+    flows = create_flows(0.0, 0, 1, 1460 * 4000)
+    times = {}
+    for undo in (False, True):
+        result = simulate_network(
+            replace(network, delays_s=delays),
+            flows,
+            Transport("newreno", initial_window=60, initial_threshold=60, undo_late=undo),
+            NO_LIMIT,
+            Run(forwarding=Forwarding("flowcell", flowcell_bytes=30_000)),
+        )
+        assert result.early[0] > 100
+        assert result.resent[0] > 0
+        assert result.dropped[0] == 0
+        times[undo] = result.completion_s[0]
+    # With the window restored, the flow keeps the link busy.
+    assert times[True] == pytest.approx(4000 * 1500 * 8e-9, rel=0.1)
+    assert times[False] > 1.2 * times[True]
+
+
 def test_a_host_queue_and_a_least_window_out_of_range_are_refused():
-    for given in ({"small_queue_bytes": 0}, {"minimum_window": 0}):
+    for given in (
+        {"small_queue_bytes": 0},
+        {"minimum_window": 0},
+        {"undo_late": True, "recovery": "reno"},
+    ):
         with pytest.raises(BadInput) as refused:
             Transport(**given)
         assert refused.value.field == next(iter(given))

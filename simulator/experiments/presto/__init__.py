@@ -1,0 +1,1 @@
+"""Experiments on Presto (He, thesis proposal, section 3), as fluid and packet by packet."""

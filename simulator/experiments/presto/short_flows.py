@@ -1,0 +1,111 @@
+"""Short flows beside a stride of elephants, packet by packet: ECMP, Presto, one switch."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from simulator.experiments.declaration import (
+    Conditions,
+    Experiment,
+    Published,
+    Run,
+    run_seeds,
+    summarise_all,
+)
+from simulator.experiments.presto.testbed import (
+    FACTOR,
+    HOSTS,
+    SHORT_BYTES,
+    Floats,
+    build_network,
+    draw_short_flows,
+    find_times,
+    percentile_charts,
+    run_draws,
+    simulate_testbed,
+    testbed_parameters,
+    unit_of,
+)
+from simulator.packets.traffic import join_flows, stride
+
+STEP = 8
+# Milliseconds of p50, p99, p99.9 (Figure 5, stride); within a factor of 1.5.
+PUBLISHED = {
+    "ecmp": (0.83, 7.7, 11.0),
+    "presto": (0.50, 1.07, 1.36),
+    "optimal": (0.36, 0.81, 1.01),
+}
+FIGURES = ("p50", "p99", "p99_9")
+# Elephants in Gb/s (Figure 4, stride).
+GOODPUT = {"ecmp": 5.32, "presto": 9.12, "optimal": 9.27}
+
+
+def simulate_stride(c: Conditions, scheme: str, seed: int) -> tuple[Floats, dict[str, float], int]:
+    """Completion times in ms of short flows, figures of the elephants, and traversals."""
+    elephants = stride(HOSTS, STEP)
+    elephants.starts_s[:] = np.random.default_rng(seed).uniform(0, 1e-3, HOSTS)
+    hosts = np.arange(HOSTS)
+    short = draw_short_flows(c, (hosts, (hosts + STEP) % HOSTS), SHORT_BYTES, seed)
+    flows = join_flows([elephants, short])
+    found = simulate_testbed(c, scheme, build_network(c, scheme), flows, seed)
+    figures = {
+        "goodput": float(found.goodput_bps[:HOSTS].mean()) / 1e9,
+        "resent": 100 * float(found.resent.sum() / found.sent.sum()),
+        "unfinished": 100 * float(np.isnan(found.acknowledged_s[HOSTS:]).mean()),
+    }
+    return (
+        find_times(c, flows.starts_s[HOSTS:], found.acknowledged_s[HOSTS:], seed),
+        figures,
+        found.traversals,
+    )
+
+
+def run(conditions: Conditions) -> Run:
+    """All schemes, over independent seeds."""
+    rows, traversals = run_seeds(conditions, lambda c, seed: run_draws(c, seed, simulate_stride))
+    results = summarise_all(rows, {name: unit_of(name) for name in rows[0]}, _published())
+    by_name = {row.name: row for row in results}
+    return Run(results, traversals, percentile_charts(by_name, "50 KB flows beside a stride"))
+
+
+def _published() -> dict[str, Published]:
+    """Medians, tails and throughputs; ECMP's throughput is that of losses and unfair windows."""
+    known = {
+        f"{scheme}_{name}": Published(value, range=(value / FACTOR, value * FACTOR))
+        for scheme, values in PUBLISHED.items()
+        for name, value in zip(FIGURES, values, strict=True)
+    }
+    known |= {
+        f"{scheme}_goodput": Published(value, relative=0.05)
+        for scheme, value in GOODPUT.items()
+        if scheme != "ecmp"
+    }
+    for at, name in ((1, "p99"), (2, "p99_9")):
+        value = 100 * (PUBLISHED["presto"][at] / PUBLISHED["ecmp"][at] - 1)
+        known[f"presto_change_of_{name}"] = Published(value, absolute=15)
+    return known
+
+
+def headline(v: Mapping[str, float]) -> str:
+    """The finding of a run."""
+    return (
+        f"Beside a stride of elephants, spraying flowcells changes the p99.9 of 50\u00a0KB flows "
+        f"from {v['ecmp_p99_9']:.1f}\u00a0ms to {v['presto_p99_9']:.2f}\u00a0ms, where one "
+        f"switch has {v['optimal_p99_9']:.2f}\u00a0ms"
+    )
+
+
+EXPERIMENT = Experiment(
+    id="presto-latency",
+    title="Short flows beside sprayed elephants",
+    question="What does hashing elephants onto paths cost the short flows between them?",
+    source="He, thesis proposal, section 3.5 (Presto), Figure 5",
+    parameters=testbed_parameters(),
+    run=run,
+    meaning=(
+        "Where hashing puts two elephants on one path, short flows behind them wait for a full "
+        "buffer at each hop. Equal shares of all paths keep every buffer short."
+    ),
+    leaves_out="MPTCP; the CPU time of hosts, other than as a random delay.",
+    headline=headline,
+)

@@ -1,0 +1,227 @@
+"""The testbed of Presto, packet by packet: network, transports, short flows, and their figures."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.experiments.declaration import (
+    Conditions,
+    Parameter,
+    Published,
+    Result,
+    result_bars,
+)
+from simulator.packets.networks import Network, Speeds, leaf_spine
+from simulator.packets.results import FlowResults
+from simulator.packets.settings import Forwarding, PortSettings, Transport
+from simulator.packets.settings import Run as PacketRun
+from simulator.packets.simulation import simulate_network
+from simulator.packets.traffic import Flows, create_flows
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+HOSTS, LEAVES, SPINES = 16, 4, 4
+PER_LEAF = HOSTS // LEAVES
+LABELS = {"ecmp": "ECMP", "presto": "Presto", "optimal": "One switch"}
+SHORT_BYTES, SEGMENT_BYTES, HEADER_BYTES = 50_000, 1448, 90
+# Numbers of the transports: elephants, short flows, packets without acknowledgement.
+BULK, SHORT, OPEN_LOOP = 0, 1, 2
+PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}
+# Published tails are reproduced within this factor.
+FACTOR = 1.5
+
+
+def build_network(c: Conditions, scheme: str, n_remote: int = 0) -> Network:
+    """Leaves and spines, or one switch; ``n_remote`` users are on one spine each.
+
+    A remote user is the first host of a leaf of its own, which only its spine reaches.
+    """
+    rate, delay_s = 1e9 * c.number("link_gbps"), 1e-6 * c.number("delay_us")
+    speeds = Speeds(rate, rate, delay_s)
+    if scheme == "optimal":
+        network = leaf_spine(1, 1, HOSTS + PER_LEAF * n_remote, speeds)
+    else:
+        network = leaf_spine(LEAVES + n_remote, SPINES, PER_LEAF, speeds)
+        choices = {
+            pair: [user]
+            for user in range(n_remote)
+            for leaf in range(LEAVES)
+            for pair in ((leaf, LEAVES + user), (LEAVES + user, leaf))
+        }
+        network = network.with_choices(choices) if choices else network
+    n = network.hosts
+    # Hosts have most of the delay, switches that of their forwarding.
+    delays = np.full(len(network.delays_s), 1e-6)
+    delays[:n] = delays[-n:] = delay_s
+    rates = network.rates_bps.copy()
+    rates[:n] *= c.number("host_share")
+    return replace(network, delays_s=delays, rates_bps=rates)
+
+
+def _transports(c: Conditions, scheme: str) -> list[Transport]:
+    """CUBIC with the time-outs of Linux 3.11, for elephants and for short flows; open loop."""
+    bulk = Transport(
+        "cubic",
+        max_window=c.integer("max_window"),
+        resequencing=scheme == "presto",
+        small_queue_bytes=c.integer("host_queue_kb") * 1000,
+        tail_probe_s=0.01,
+        undo_late=True,
+        minimum_timeout_s=0.2,
+        initial_timeout_s=0.2,
+    )
+    short = replace(bulk, small_queue_bytes=None)
+    # Connections that are kept open keep the window of the last flow, if the next one follows
+    # within the retransmission time-out, and the threshold of the last loss.
+    if "short_window" in c.values:
+        short = replace(short, initial_window=c.integer("short_window"))
+    if "threshold" in c.values:
+        bulk = replace(bulk, initial_threshold=c.integer("threshold"))
+    return [bulk, short, Transport("open-loop")]
+
+
+def find_end(c: Conditions) -> float:
+    """End of the measured time in seconds, after which no flow starts."""
+    return c.number("warm_up_s") + c.number("seconds")
+
+
+def simulate_testbed(
+    c: Conditions, scheme: str, network: Network, flows: Flows, seed: int
+) -> FlowResults:
+    """Simulate the warm-up, the measured time, and the end of short flows."""
+    return simulate_network(
+        network,
+        flows,
+        _transports(c, scheme),
+        PortSettings(queue_bytes=None, shared_buffer_bytes=c.integer("buffer_mb") * 1_000_000),
+        PacketRun(
+            seed=seed,
+            duration_s=find_end(c) + 0.05,
+            warm_up_s=c.number("warm_up_s"),
+            segment_bytes=SEGMENT_BYTES,
+            header_bytes=HEADER_BYTES,
+            # With receive offload a segment of many packets has one acknowledgement.
+            reply_bytes=c.integer("reply_bytes"),
+            forwarding=Forwarding("flowcell" if scheme == "presto" else "ecmp"),
+        ),
+    )
+
+
+def draw_short_flows(
+    c: Conditions, pairs: tuple[Integers, Integers], size_bytes: int, seed: int
+) -> Flows:
+    """Short flows between pairs, at random times.
+
+    They begin within the warm-up: the first ones find the fullest queues.
+    """
+    start_s, end_s = c.number("warm_up_s") / 2, find_end(c)
+    n = round((end_s - start_s) / (1e-3 * c.number("short_ms")))
+    sources, targets = (np.repeat(ends, n) for ends in pairs)
+    starts = np.random.default_rng([seed, 2]).uniform(start_s, end_s, len(sources))
+    return create_flows(starts, sources, targets, size_bytes, transport=SHORT)
+
+
+def find_times(c: Conditions, starts_s: Floats, acknowledged_s: Floats, seed: int) -> Floats:
+    """Times in ms from the start of flows to their answer, with the delay of the hosts.
+
+    Those that started in the warm-up are left out. One that did not end is slower than any other.
+    """
+    measured_s = acknowledged_s[starts_s >= c.number("warm_up_s")]
+    times_ms = np.nan_to_num(1e3 * measured_s, nan=1e3 * find_end(c))
+    jitter_ms = 1e-3 * c.number("jitter_us")
+    return times_ms + np.random.default_rng([seed, 3]).exponential(jitter_ms, len(times_ms))
+
+
+def find_percentiles(times_ms: Floats) -> dict[str, float]:
+    """Percentiles by name."""
+    return {name: float(np.percentile(times_ms, q)) for name, q in PERCENTILES.items()}
+
+
+def run_draws(
+    c: Conditions,
+    seed: int,
+    simulate: Callable[[Conditions, str, int], tuple[Floats, dict[str, float], int]],
+) -> tuple[dict[str, float], int]:
+    """Percentiles of all draws and means of their figures by scheme; changes against ECMP."""
+    found: dict[str, float] = {}
+    traversals = 0
+    for scheme in LABELS:
+        times, rows = [], []
+        for draw in range(c.integer("draws")):
+            times_ms, figures, n = simulate(c, scheme, 1000 * seed + draw)
+            traversals += n
+            times.append(times_ms)
+            rows.append(figures)
+        found |= {f"{scheme}_{name}": float(np.mean([r[name] for r in rows])) for name in rows[0]}
+        pooled = find_percentiles(np.concatenate(times))
+        found |= {f"{scheme}_{name}": value for name, value in pooled.items()}
+    for scheme in ("presto", "optimal"):
+        for name in PERCENTILES:
+            ratio = found[f"{scheme}_{name}"] / found[f"ecmp_{name}"]
+            found[f"{scheme}_change_of_{name}"] = 100 * (ratio - 1)
+    return found, traversals
+
+
+def published_changes(changes: Mapping[str, Sequence[float]]) -> dict[str, Published]:
+    """Published changes against ECMP by scheme, in per cent, in the order of the percentiles.
+
+    Accepted is a ratio within ``FACTOR``.
+    """
+    known = {}
+    for scheme, values in changes.items():
+        for name, change in zip(PERCENTILES, values, strict=True):
+            ratios = ((1 + change / 100) / FACTOR, (1 + change / 100) * FACTOR)
+            low, high = (100 * (ratio - 1) for ratio in ratios)
+            known[f"{scheme}_change_of_{name}"] = Published(change, range=(low, high))
+    return known
+
+
+def unit_of(name: str) -> str:
+    """The unit of a figure of ``run_draws``."""
+    if "change" in name or name.endswith(("resent", "unfinished", "load", "share")):
+        return "%"
+    return "Gb/s" if name.endswith("goodput") else "ms"
+
+
+def percentile_charts(
+    rows: Mapping[str, Result], title: str, labels: Mapping[str, str] = LABELS
+) -> tuple[Mapping[str, Any], ...]:
+    """Bars of the median, p99 and p99.9 by scheme."""
+    return tuple(
+        result_bars(
+            f"{name} of {title}",
+            {text: rows[f"{scheme}_{key}"] for scheme, text in labels.items()},
+            is_logarithmic=True,
+        )
+        for key, name in (("p50", "Median"), ("p99", "p99"), ("p99_9", "p99.9"))
+    )
+
+
+def testbed_parameters(**defaults: float) -> tuple[Parameter, ...]:
+    """Parameters of the testbed, some with a default of their own."""
+    return tuple(replace(p, default=defaults.get(p.name, p.default)) for p in _PARAMETERS)
+
+
+_PARAMETERS = (
+    Parameter("seconds", 0.5, "measured time of a draw", unit="s", low=0.01, high=10),
+    Parameter("warm_up_s", 0.4, "time before", unit="s", low=0.01, high=10),
+    Parameter("draws", 1, "draws of paths per seed", low=1, high=50),
+    Parameter(
+        "short_ms", 5.0, "mean time between short flows of a host", unit="ms", low=1, high=1000
+    ),
+    Parameter("short_window", 36, "window of a short flow", unit="packets", low=2, high=4096),
+    Parameter("link_gbps", 10.0, "rate of every cable", unit="Gb/s", low=0.1, high=100),
+    Parameter("host_share", 0.985, "rate of a host by that", low=0.1, high=1),
+    Parameter("delay_us", 50.0, "delay of a host and its cable", unit="µs", low=0.1, high=10_000),
+    Parameter(
+        "jitter_us", 95.0, "mean of the exponential delay of hosts", unit="µs", low=0, high=10_000
+    ),
+    Parameter("host_queue_kb", 32, "bulk in the queue of a host", unit="kB", low=2, high=100_000),
+    Parameter("buffer_mb", 9, "shared buffer of a switch", unit="MB", low=1, high=1000),
+    Parameter("max_window", 4096, "largest window", unit="packets", low=64, high=16_384),
+    Parameter("reply_bytes", 2, "acknowledgements per data packet", unit="B", low=1, high=1000),
+    Parameter("seeds", 5, "independent runs", low=1, high=20),
+)
