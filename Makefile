@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BENCHMARKS := dns.resolve dns.lossy dns.fuzz dns.transfers dns.iteration dns.wildcards dns.shared \
   zones.truth patterns.bulk regions.suite
 
-.PHONY: help setup setup-test run test together test-distributed test-services check compiled format unit thorough browser bench \
+.PHONY: help setup setup-test run test together test-distributed test-ns3 test-services check compiled format unit thorough browser bench \
   wheel sbom audit-dependencies check-kubernetes docs locks clean
 
 help: ## list the commands
@@ -56,6 +56,15 @@ test-distributed: setup-test ## portable SQL on Spark beside DuckDB, a million r
 	$(SPARK_VENV)/bin/pip install -q --require-hashes -r requirements/spark.txt && \
 	NEPHOSCOPE_PORTABLE_RECORDS=1000000 NEPHOSCOPE_SPARK_PYTHON=$(SPARK_VENV)/bin/python \
 	  $(VENV)/python -m pytest -rs tests/distributed
+
+# ns-3 lives in an environment of its own, as an independent oracle for the packet simulator.
+NS3_VENV := .venv-ns3
+test-ns3: setup-test ## packet simulator beside ns-3 on a bottleneck (needs g++)
+	@command -v g++ > /dev/null || { echo "skipped: g++ is not installed"; exit 0; }; \
+	test -x $(NS3_VENV)/bin/python || $(PYTHON) -m venv $(NS3_VENV); \
+	$(NS3_VENV)/bin/pip install -q --no-deps --require-hashes -r requirements/ns3.txt && \
+	NEPHOSCOPE_NS3=$$(echo $(CURDIR)/$(NS3_VENV)/lib/python3*/site-packages/ns3) \
+	  $(VENV)/python -m pytest -rs tests/simulator/ns3
 
 # The tests that open a store, on PostgreSQL and on stock Redis or Valkey over TLS.
 SERVICES ?= tests/store tests/tenants tests/pages tests/api tests/tasks
