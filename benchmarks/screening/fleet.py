@@ -33,11 +33,18 @@ def show_errors() -> None:
         held = np.mean([each.held_out.false_positive for each in found])
         print(
             f"{100 * bad:.0f} % crowded, {100 * (1 - fleet.good.mean()):.1f} % bad: at {MARK:g} "
-            f"false positive {point.false_positive:.3f}, false negative "
-            f"{point.false_negative:.3f}, effective {point.effective_false_negative:.3f}; "
+            f"false positive {point.false_positive:.3f}{words(point.false_positive_interval)}, "
+            f"false negative {point.false_negative:.3f}{words(point.false_negative_interval)}, "
+            f"effective {point.effective_false_negative:.3f}; "
             f"calibrated on 200: {np.median(marks):.0f} ({np.quantile(marks, 0.05):.0f} to "
             f"{np.quantile(marks, 0.95):.0f}), held-out false positive {held:.3f}"
         )
+
+
+def words(interval: tuple[float, float]) -> str:
+    """A 90 % interval in brackets."""
+    low, high = interval
+    return f" ({low:.3f} to {high:.3f})"
 
 
 def show_intervals() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import pytest
@@ -201,6 +202,11 @@ def test_an_invitation_shows_its_command_once_and_keeps_a_digest(operator: Clien
     assert "no-store" in page["Cache-Control"]
     point = VantagePoint.objects.get(name="bern")
     assert (point.country, point.limits["bytes_per_day"]) == ("CH", 1_500_000_000)
+    # The same in one line with a wheel or a container.
+    assert f"nephoscope-vantage http://testserver {token}" in page.content.decode()
+    assert f"--folder /var/lib/nephoscope/vantage http://testserver {token}" in unescape(
+        page.content.decode()
+    )
     assert token not in JoinToken.objects.get().sha256
     assert token not in operator.get(f"{LIST}bern/").content.decode()
     again = operator.post(f"{LIST}invite/", form)

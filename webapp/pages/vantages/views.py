@@ -17,6 +17,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from core.errors import BadInput, NephoscopeError
+from core.release import VERSION
 from tasks.networks import enlistment
 from tasks.vantage.self_check import describe
 from tasks.vantage_admin import enrolment
@@ -285,9 +286,26 @@ def _invitation(request: HttpRequest, point: VantagePoint, token: str) -> HttpRe
         "section": SECTION,
         "point": point,
         "command": f"python -m tasks.vantage.joining {site} {token}",
+        "others": _other_commands(f"{site} {token}"),
         "hours": round(services.TOKEN_LIFE.total_seconds() / 3600),
     }
     return render(request, "vantages/invited.html", context)
+
+
+def _other_commands(arguments: str) -> list[tuple[str, str]]:
+    """The same in one line on a machine without a checkout of this program."""
+    wheel = f"./nephoscope-{VERSION}-py3-none-any.whl"
+    folder = "/var/lib/nephoscope"
+    container = (
+        "docker run --detach --restart unless-stopped --cap-drop ALL "
+        "--sysctl net.ipv4.ping_group_range='0 2147483647' "
+        f"--volume nephoscope-vantage:{folder} --entrypoint .venv/bin/python nephoscope "
+        f"-m tasks.vantage.joining --folder {folder}/vantage {arguments}"
+    )
+    return [
+        ("pipx and a wheel", f"pipx run --spec {wheel} nephoscope-vantage {arguments}"),
+        ("the container image of this site", container),
+    ]
 
 
 def _known(request: HttpRequest, name: str) -> VantagePoint:
