@@ -2,10 +2,12 @@
 
 import json
 import re
+from io import StringIO
 from typing import Any
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -128,3 +130,15 @@ def test_all_entries_are_reached_page_by_page_and_as_a_file(monkeypatch: Any) ->
     rows = [json.loads(line) for line in lines]
     assert [row["subject"] for row in rows] == [f"token {n}" for n in range(6, -1, -1)]
     assert {row["account"] for row in rows} == {"anna"}
+
+
+def test_what_commands_do_to_accounts_is_recorded() -> None:
+    for command in ("create wanda --operator", "close wanda", "open wanda", "delete wanda --yes"):
+        call_command("account", *command.split(), stdout=StringIO(), stderr=StringIO())
+    rows = AccountEvent.objects.filter(actor="").order_by("pk").values_list("action", "subject")
+    assert list(rows) == [
+        ("account.create", "wanda (operator)"),
+        ("account.invite", "wanda"),
+        ("account.close", "wanda"),
+        ("account.open", "wanda"),
+    ]

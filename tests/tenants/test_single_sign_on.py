@@ -84,6 +84,7 @@ def test_the_first_sign_on_makes_an_account_and_the_next_one_finds_it(site):
         assert "Change the password" not in page
     actions = list(AccountEvent.objects.order_by("pk").values_list("actor", "action"))
     assert actions == [
+        ("", "account.create"),
         ("anna.berg", "account.identity"),
         ("anna.berg", "account.sign-in"),
         ("anna.berg", "account.sign-in"),

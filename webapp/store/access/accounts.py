@@ -9,7 +9,7 @@ from django.utils.encoding import force_bytes, force_str
 from django.utils.http import urlsafe_base64_decode, urlsafe_base64_encode
 
 from core.errors import BadInput
-from webapp.store.access import tokens
+from webapp.store.access import events, tokens
 from webapp.store.models import Survey
 
 NAME_RULE = "3 to 40 letters, digits, dots, hyphens or underscores, beginning with a letter"
@@ -45,12 +45,17 @@ def create_account(name: str, password: str | None = None, *, is_operator: bool 
     wanted = clean_name(name)
     if find_account(wanted):
         raise BadInput(f"there is an account {wanted!r} already", field="name")
-    return get_user_model().objects.create_user(wanted, password=password, is_staff=is_operator)
+    user = get_user_model().objects.create_user(wanted, password=password, is_staff=is_operator)
+    # Whoever signs up sets a password at once; a command leaves that to the invitation.
+    subject = f"{wanted} (operator)" if is_operator else wanted
+    events.record(user if password else None, "account.create", subject)
+    return user
 
 
 def issue_invitation(user: Any) -> tuple[str, str]:
     """Return (uid, key) of a password link, valid once within three days."""
     who = urlsafe_base64_encode(force_bytes(user.pk))
+    events.record(None, "account.invite", user.get_username())
     return who, default_token_generator.make_token(user)
 
 
@@ -85,3 +90,4 @@ def set_active(user: Any, is_active: bool) -> None:
     """Activate or deactivate an account; a deactivated one has no valid session, token or link."""
     user.is_active = is_active
     user.save(update_fields=["is_active"])
+    events.record(None, "account.open" if is_active else "account.close", user.get_username())
