@@ -6,6 +6,7 @@ of the link, alone (``tbf``), or by classes of ``htb``: *dedicated* ones that ma
 """
 
 import contextlib
+import random
 import select
 import socket
 import statistics
@@ -139,8 +140,9 @@ def run_bulk(server: str, client: str) -> Iterator[None]:
         yield
 
 
-def measure_game(setup: str, kbps: int, pings: int, gap_s: float) -> dict[str, float]:
-    """Mean and deviation of answers in ms, and the share of timeouts in per cent."""
+@contextlib.contextmanager
+def play_game(setup: str, kbps: int) -> Iterator[socket.socket]:
+    """A game server that answers pings and sends its state; yields the socket of the player."""
     with contextlib.ExitStack() as stack:
         server, client = stack.enter_context(open_link(setup, kbps))
         game = stack.enter_context(_bind(server, (SERVER, GAME_PORT), socket.SOCK_DGRAM))
@@ -162,6 +164,12 @@ def measure_game(setup: str, kbps: int, pings: int, gap_s: float) -> dict[str, f
         stack.enter_context(_threads(serve))
         if setup != "idle":
             stack.enter_context(run_bulk(server, client))
+        yield player
+
+
+def measure_game(setup: str, kbps: int, pings: int, gap_s: float) -> dict[str, float]:
+    """Mean and deviation of answers in ms, and the share of timeouts in per cent."""
+    with play_game(setup, kbps) as player:
         times_ms = [_ping(player, number, gap_s) for number in range(pings)]
     answered = [value for value in times_ms if value is not None]
     return {
@@ -169,6 +177,24 @@ def measure_game(setup: str, kbps: int, pings: int, gap_s: float) -> dict[str, f
         "deviation_ms": statistics.pstdev(answered) if answered else float("nan"),
         "timeouts": 100 * (1 - len(answered) / pings),
     }
+
+
+def measure_differences(kbps: int, pings: int, gap_s: float, seed: int) -> list[float]:
+    """Differences of pings in ms, shared less dedicated halves, of pairs sent one after the other.
+
+    Both links are up at the same time, and the first of a pair is drawn: other work on the machine
+    has the same effect on both.
+    """
+    draw = random.Random(seed)
+    found: list[float] = []
+    with play_game("dedicated", kbps) as dedicated, play_game("shared", kbps) as shared:
+        for number in range(pings):
+            players = [("dedicated", dedicated), ("shared", shared)]
+            draw.shuffle(players)
+            times = {name: _ping(player, number, gap_s) for name, player in players}
+            if times["shared"] is not None and times["dedicated"] is not None:
+                found.append(times["shared"] - times["dedicated"])
+    return found
 
 
 def _send(sender: socket.socket, data: bytes, address: tuple[str, int]) -> None:
