@@ -1,8 +1,8 @@
 """Interference of tenants: paper, simulation, and what this machine does, side by side.
 
-``python -m benchmarks.simulator.interference [--rounds 5] [--cpu 0] [cpu disk network pings]`` needs
-root, CPU control groups, ``tc`` and network namespaces; what a machine does not allow is named in
-its place. Each round is independent; intervals are those of Student's t at 95 %.
+``python -m benchmarks.simulator.interference [--rounds 5] [--cpu 0] [cpu disk network pings]``
+needs root, CPU control groups, ``tc`` and network namespaces; what a machine does not allow is
+named in its place. Each round is independent; intervals are those of Student's t at 95 %.
 """
 
 import argparse

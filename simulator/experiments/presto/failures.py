@@ -131,7 +131,7 @@ EXPERIMENT = Experiment(
     question="What does a failed cable cost, and what do new weights give back?",
     source="He, thesis proposal, section 3.5 (Presto), Figures 6 and 7, random bijection",
     parameters=tuple(
-        p for p in testbed_parameters(seconds=0.2, warm_up_s=0.2) if p.name != "short_window"
+        p for p in testbed_parameters(seconds=0.2, warm_up=0.2) if p.name != "short_window"
     ),
     run=run,
     meaning=(

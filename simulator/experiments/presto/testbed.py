@@ -85,7 +85,7 @@ def _transports(c: Conditions, scheme: str) -> list[Transport]:
 
 def find_end(c: Conditions) -> float:
     """End of the measured time in seconds, after which no flow starts."""
-    return c.number("warm_up_s") + c.number("seconds")
+    return c.number("warm_up") + c.number("seconds")
 
 
 def simulate_testbed(
@@ -100,7 +100,7 @@ def simulate_testbed(
         PacketRun(
             seed=seed,
             duration_s=find_end(c) + 0.05,
-            warm_up_s=c.number("warm_up_s"),
+            warm_up_s=c.number("warm_up"),
             segment_bytes=SEGMENT_BYTES,
             header_bytes=HEADER_BYTES,
             # With receive offload a segment of many packets has one acknowledgement.
@@ -117,7 +117,7 @@ def draw_short_flows(
 
     They begin within the warm-up: the first ones find the fullest queues.
     """
-    start_s, end_s = c.number("warm_up_s") / 2, find_end(c)
+    start_s, end_s = c.number("warm_up") / 2, find_end(c)
     n = round((end_s - start_s) / (1e-3 * c.number("short_ms")))
     sources, targets = (np.repeat(ends, n) for ends in pairs)
     starts = np.random.default_rng([seed, 2]).uniform(start_s, end_s, len(sources))
@@ -129,7 +129,7 @@ def find_times(c: Conditions, starts_s: Floats, acknowledged_s: Floats, seed: in
 
     Those that started in the warm-up are left out. One that did not end is slower than any other.
     """
-    measured_s = acknowledged_s[starts_s >= c.number("warm_up_s")]
+    measured_s = acknowledged_s[starts_s >= c.number("warm_up")]
     times_ms = np.nan_to_num(1e3 * measured_s, nan=1e3 * find_end(c))
     jitter_ms = 1e-3 * c.number("jitter_us")
     return times_ms + np.random.default_rng([seed, 3]).exponential(jitter_ms, len(times_ms))
@@ -207,14 +207,14 @@ def testbed_parameters(**defaults: float) -> tuple[Parameter, ...]:
 
 _PARAMETERS = (
     Parameter("seconds", 0.5, "measured time of a draw", unit="s", low=0.01, high=10),
-    Parameter("warm_up_s", 0.4, "time before", unit="s", low=0.01, high=10),
+    Parameter("warm_up", 0.4, "time before, not measured", unit="s", low=0.01, high=10),
     Parameter("draws", 1, "draws of paths per seed", low=1, high=50),
     Parameter(
         "short_ms", 5.0, "mean time between short flows of a host", unit="ms", low=1, high=1000
     ),
     Parameter("short_window", 36, "window of a short flow", unit="packets", low=2, high=4096),
     Parameter("link_gbps", 10.0, "rate of every cable", unit="Gb/s", low=0.1, high=100),
-    Parameter("host_share", 0.985, "rate of a host by that", low=0.1, high=1),
+    Parameter("host_share", 0.985, "rate of a host as a share of that", low=0.1, high=1),
     Parameter("delay_us", 50.0, "delay of a host and its cable", unit="µs", low=0.1, high=10_000),
     Parameter(
         "jitter_us", 95.0, "mean of the exponential delay of hosts", unit="µs", low=0, high=10_000

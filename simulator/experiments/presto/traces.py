@@ -118,7 +118,7 @@ EXPERIMENT = Experiment(
     question="What does spraying gain where most flows are short and most bytes in few?",
     source="He, thesis proposal, section 3.5 (Presto), Table 1",
     parameters=(
-        *(p for p in testbed_parameters(seconds=2.0, warm_up_s=0.1) if p.name != "short_ms"),
+        *(p for p in testbed_parameters(seconds=2.0, warm_up=0.1) if p.name != "short_ms"),
         Parameter("flow_ms", 15.0, "mean time between flows of a host", unit="ms", low=2, high=1e4),
         Parameter("scale", 10.0, "factor of all sizes", low=0.1, high=100),
         Parameter(

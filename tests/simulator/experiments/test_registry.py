@@ -24,10 +24,10 @@ QUICK = {
     "fabric-priority": {"flows": 2_000, "seeds": 1},
     "three-traps": {"requests": 4_000, "seeds": 1},
     "edge-short-flows": {"seconds": 0.1, "seeds": 1},
-    "presto-latency": {"seconds": 0.02, "warm_up_s": 0.02, "seeds": 1},
-    "presto-failures": {"seconds": 0.05, "warm_up_s": 0.05, "seeds": 1},
-    "presto-cross-traffic": {"seconds": 0.02, "warm_up_s": 0.02, "seeds": 1},
-    "presto-traces": {"seconds": 0.05, "warm_up_s": 0.02, "seeds": 1},
+    "presto-latency": {"seconds": 0.02, "warm_up": 0.02, "seeds": 1},
+    "presto-failures": {"seconds": 0.05, "warm_up": 0.05, "seeds": 1},
+    "presto-cross-traffic": {"seconds": 0.02, "warm_up": 0.02, "seeds": 1},
+    "presto-traces": {"seconds": 0.05, "warm_up": 0.02, "seeds": 1},
     "receive-offload": {"packets": 5_000, "seeds": 2},
     "interference": {"seconds": 4, "accountings": 1000, "seeds": 1},
 }
@@ -38,7 +38,7 @@ LEAST = {"vm-scheduling": {"requests": 500}, "host-queue": {"pings": 500}, "pres
 LEAST |= {"congestion-control": {"seconds": 0.02, "seeds": 1}}
 LEAST |= {"edge-short-flows": {"seconds": 0.02, "moments": 1, "seeds": 1}}
 LEAST |= {name: {**QUICK[name], "seeds": 1} for name in LONG}
-LEAST |= {"presto-failures": {"seconds": 0.02, "warm_up_s": 0.02, "seeds": 1}}
+LEAST |= {"presto-failures": {"seconds": 0.02, "warm_up": 0.02, "seeds": 1}}
 LEAST |= {name: QUICK[name] for name in ("receive-offload", "interference")}
 
 
@@ -76,7 +76,7 @@ def test_priorities_cut_the_tail_of_small_flows():
 
 
 def test_flowcells_keep_short_flows_short_and_a_failed_cable_fills_queues():
-    given = {"seconds": 0.05, "warm_up_s": 0.05, "seeds": 1}
+    given = {"seconds": 0.05, "warm_up": 0.05, "seeds": 1}
     rows = run_experiment("presto-cross-traffic", given, 2).as_json()["results"]
     figures = {row["name"]: row["value"] for row in rows}
     assert figures["optimal_p99"] < figures["presto_p99"] < figures["ecmp_p99"] / 2
