@@ -81,6 +81,9 @@ class Effort:
 class Ascent:
     """The dual ascent of one box."""
 
+    # Regions that are excluded together at least, as the proof stores levels for them.
+    least_excluded = 1
+
     def __init__(self, problem: Problem, node: Node, proof_log: ProofLog, effort: Effort) -> None:
         self.problem, self.node, self.proof_log, self.effort = problem, node, proof_log, effort
         field = problem.field
@@ -171,7 +174,7 @@ class Ascent:
             return
         gone = bound + int(saved[top].min()) - saved > self.problem.worth
         gone[top] = False
-        if not gone.any():
+        if gone.sum() < self.least_excluded:
             return
         number = self._log_multipliers()
         exclude(self.problem, self.node, self.node.rows[gone], (number, self.proof_log))

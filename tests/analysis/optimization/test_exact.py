@@ -160,7 +160,9 @@ def streamed(monkeypatch):
     monkeypatch.setattr("analysis.optimization.model.costs.STREAMED_POINTS", 1)
     monkeypatch.setattr("analysis.optimization.model.costs.STREAMED_CLIENTS", 1)
     monkeypatch.setattr("analysis.optimization.solver.branch_and_bound.MANY_POINTS", 1)
-    monkeypatch.setattr("analysis.optimization.solver.sampling.sampled_search.DRAWS", 7)
+    where = "analysis.optimization.solver.sampling.sampled_search"
+    monkeypatch.setattr(f"{where}.DRAWS", 7)
+    monkeypatch.setattr(f"{where}.RepeatedAscent.least_excluded", 1)
 
 
 def test_samples_that_are_not_converted_equal_weighing_every_set(streamed):

@@ -62,6 +62,9 @@ class SampleProblem(Problem):
 class RepeatedAscent(Ascent):
     """The bound of one box from given levels of all points."""
 
+    # Levels of millions of points are most of the memory of a search.
+    least_excluded = 5
+
     def __init__(
         self,
         problem: Problem,
