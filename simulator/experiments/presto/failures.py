@@ -38,7 +38,7 @@ STAGES: Mapping[str, tuple[int, ...]] = {
 }
 LABELS = {"symmetry": "Symmetry", "failover": "Fast failover", "weighted": "New weights"}
 PING_BYTES = 64
-# The text to Figure 7 gives the direction: round trips are larger in both later stages.
+# The text to Figure 7 gives the direction: round-trip times are larger in both later stages.
 LARGER = Published(1.0, range=(1.0, 1e4))
 PUBLISHED = {
     "failover_mean_ratio": LARGER,
@@ -107,8 +107,8 @@ def run(conditions: Conditions) -> Run:
             is_logarithmic=figure != "goodput",
         )
         for figure, title in (
-            ("p50", "Median round trip"),
-            ("p90", "p90 of round trips"),
+            ("p50", "Median round-trip time"),
+            ("p90", "p90 of round-trip times"),
             ("goodput", "Mean goodput"),
         )
     )
@@ -118,7 +118,7 @@ def run(conditions: Conditions) -> Run:
 def headline(v: Mapping[str, float]) -> str:
     """The finding of a run."""
     return (
-        f"After a cable fails, the mean round trip grows from {v['symmetry_mean']:.2f}\u00a0ms to "
+        f"After a cable fails, the mean round-trip time grows from {v['symmetry_mean']:.2f}\u00a0ms to "
         f"{v['failover_mean']:.2f}\u00a0ms with fast failover, {v['weighted_mean']:.2f}\u00a0ms "
         f"with new weights, and throughput falls from {v['symmetry_goodput']:.1f} to "
         f"{v['failover_goodput']:.1f} and {v['weighted_goodput']:.1f}\u00a0Gb/s"

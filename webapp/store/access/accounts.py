@@ -46,7 +46,7 @@ def create_account(name: str, password: str | None = None, *, is_operator: bool 
     if find_account(wanted):
         raise BadInput(f"there is an account {wanted!r} already", field="name")
     user = get_user_model().objects.create_user(wanted, password=password, is_staff=is_operator)
-    # Whoever signs up sets a password at once; a command leaves that to the invitation.
+    # A sign-up sets a password at once; a command leaves that to the invitation.
     subject = f"{wanted} (operator)" if is_operator else wanted
     events.record(user if password else None, "account.create", subject)
     return user
