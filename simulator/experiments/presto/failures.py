@@ -119,7 +119,8 @@ def headline(v: Mapping[str, float]) -> str:
     """The finding of a run."""
     return (
         "After a cable fails, the mean round-trip time grows from "
-        f"{v['symmetry_mean']:.2f}\u00a0ms to {v['failover_mean']:.2f}\u00a0ms with fast failover, {v['weighted_mean']:.2f}\u00a0ms "
+        f"{v['symmetry_mean']:.2f}\u00a0ms to {v['failover_mean']:.2f}\u00a0ms with fast failover, "
+        f"{v['weighted_mean']:.2f}\u00a0ms "
         f"with new weights, and throughput falls from {v['symmetry_goodput']:.1f} to "
         f"{v['failover_goodput']:.1f} and {v['weighted_goodput']:.1f}\u00a0Gb/s"
     )
