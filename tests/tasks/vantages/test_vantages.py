@@ -34,7 +34,7 @@ def site(tmp_path_factory):
 
 def start(site, name, *vantages):
     named = [text for vantage in vantages for text in ("--vantage", vantage)]
-    few = ("--wordlist", site.labels, "--timeout", "0.1", "--retries", "0", "--workers")
+    few = ("--wordlist", site.labels, "--timeout", "2", "--retries", "0", "--workers")
     return site.survey(site.server, site.domains, "--name", name, *few, *named)
 
 
