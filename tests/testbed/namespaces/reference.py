@@ -110,6 +110,11 @@ def iperf3_stream(address, port, count, interval_s, octets):
     rate = round(8 * octets / interval_s)
     words = ["iperf3", "-c", address, "-p", str(port), "-u", "-J", "-l", str(octets)]
     words += ["-b", str(rate), "-k", str(count)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
-    whole = json.loads(done.stdout)["end"]["sum"]
+    # iperf3 ends with an error where the first datagram, which opens its stream, is lost.
+    for _ in range(8):
+        done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        document = json.loads(done.stdout)
+        if "error" not in document:
+            break
+    whole = document["end"]["sum"]
     return whole["jitter_ms"], whole["lost_packets"], whole["packets"]
