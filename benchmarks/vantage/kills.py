@@ -7,7 +7,7 @@ then started again. Ends with 1 where a slot is lost or stored twice: planned sl
 answered, failed and were missed with a reason; stored rows are those of the first two.
 
 With ``--survey SCALE`` nothing is killed: the site's worker crawls the world ``imc2013`` at that
-scale from before the first round on (10,000 domains at 1/100), and a missed slot, too, ends with 1.
+scale from before the first round on (10,000 domains at 1/10), and a missed slot, too, ends with 1.
 """
 
 import argparse
