@@ -112,6 +112,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Let the end of the interpreter free what stayed: DuckDB lists what it cannot."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(specs: list[XSpec]) -> None:
     """Workers are forks, so that each does not import the libraries anew."""
