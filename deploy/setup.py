@@ -69,10 +69,15 @@ def install_python(kind: str) -> None:
     if is_done(f"pip-{kind}", key) or (kind == "run" and is_done("pip-test", digest(test))):
         return
     print_status(f"installing hash-pinned Python packages ({kind}.lock)")
+    install_lock(lock)
+    mark(f"pip-{kind}", key)
+
+
+def install_lock(lock: Path) -> None:
+    """Install the packages of a lock file."""
     if not install_by_uv(lock):
         print_status("uv could not install them; pip does, which is slower")
         install_by_pip(lock)
-    mark(f"pip-{kind}", key)
 
 
 def install_by_pip(lock: Path) -> None:
@@ -209,7 +214,7 @@ def install_services() -> None:
     install_debian_packages("debian-services.txt", "tests of services")
     lock = ROOT / "requirements" / "postgresql.lock"
     if not is_done("pip-postgresql", digest(lock)):
-        install_by_pip(lock)
+        install_lock(lock)
         mark("pip-postgresql", digest(lock))
 
 

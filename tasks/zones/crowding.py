@@ -11,15 +11,15 @@ Row = dict[str, Any]
 UNKNOWN = "unknown"
 
 
-def crowded_zones(slug: str) -> list[Row]:
-    """Return the known zones of regions with two or more, those with most domains first.
+def crowded_zones(known: Iterable[Row]) -> list[Row]:
+    """Return those of the known zones in regions with two or more, the most domains first.
 
     ``share`` is that of the region's uses of known zones by domains, with the 95 % interval
     ``low`` to ``high``; ``even`` is one by the number of zones. A zone is ``crowded`` where the
     whole interval is above ``even``. Domains, not names, are counted as independent.
     """
     regions: dict[tuple[str, str], list[Row]] = defaultdict(list)
-    for row in known_zones(slug):
+    for row in known:
         regions[row["provider"], row["region"]].append(row)
     rows = [row for own in regions.values() if len(own) > 1 for row in _of_region(own)]
     return sorted(rows, key=lambda r: (-r["domains"], r["provider"], r["region"], r["zone"]))

@@ -20,10 +20,6 @@ class Units(NamedTuple):
     lost: int
 
 
-# Values that are costs.
-WHOLE = Units(1.0, 0, 0)
-
-
 @compile_inlined
 def whole(value: Any, units: Units) -> np.int32:
     """Return the cost of a value."""
@@ -50,10 +46,8 @@ class StreamedMatrix:
         self.size = values.size
 
     def __getitem__(self, rows: Any) -> NDArray[np.int32]:
-        """Return the costs of one region, or of several."""
-        if isinstance(rows, tuple):
-            return self._costs(self.values[rows])
-        if np.ndim(rows) == 0 and not isinstance(rows, slice):
+        """Return the costs of one region, of several, or of some points (regions, points)."""
+        if isinstance(rows, tuple | int | np.integer):
             return self._costs(self.values[rows])
         places = np.arange(self.shape[0])[rows]
         found = np.empty((places.size, self.shape[1]), np.int32)

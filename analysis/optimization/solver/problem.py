@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from analysis.optimization.model.constraints import Limits
 from analysis.optimization.model.costs import NO_ANSWER, Matrix
-from analysis.optimization.model.units import WHOLE, Units
 from analysis.optimization.solver.block_kernels import (
     Singles,
     block_lows,
@@ -136,11 +135,6 @@ class Problem:
 
     def _lows(self) -> NDArray[np.int32]:
         return block_lows(self.field.values)
-
-    @property
-    def units(self) -> Units:
-        """How values of the field become costs."""
-        return WHOLE
 
     def savings(self, levels: Ints, rows: Ints) -> Ints:
         """Return the exact savings of some regions beneath levels, (n_rows,) int64."""

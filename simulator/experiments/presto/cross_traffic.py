@@ -10,31 +10,26 @@ from simulator.experiments.declaration import (
     Parameter,
     Published,
     Run,
-    run_seeds,
-    summarise_all,
 )
-from simulator.experiments.presto.short_flows import STEP
+from simulator.experiments.presto.short_flows import draw_stride
 from simulator.experiments.presto.testbed import (
     HEADER_BYTES,
     HOSTS,
     OPEN_LOOP,
     PER_LEAF,
     SEGMENT_BYTES,
-    SHORT_BYTES,
     SPINES,
     Floats,
     build_network,
-    draw_short_flows,
     find_end,
     find_times,
-    percentile_charts,
     published_changes,
     run_draws,
+    run_schemes,
     simulate_testbed,
     testbed_parameters,
-    unit_of,
 )
-from simulator.packets.traffic import Flows, create_flows, join_flows, stride
+from simulator.packets.traffic import Flows, create_flows, join_flows
 
 # Changes against ECMP in per cent at p50, p90, p99, p99.9 (Table 2).
 CHANGES = {"presto": (-20, -79, -86, -87), "optimal": (-34, -83, -89, -91)}
@@ -84,10 +79,7 @@ def simulate_cross_traffic(
     c: Conditions, scheme: str, seed: int
 ) -> tuple[Floats, dict[str, float], int]:
     """Times of short flows in ms, goodput of elephants and remote users, and traversals."""
-    elephants = stride(HOSTS, STEP)
-    elephants.starts_s[:] = np.random.default_rng(seed).uniform(0, 1e-3, HOSTS)
-    hosts = np.arange(HOSTS)
-    short = draw_short_flows(c, (hosts, (hosts + STEP) % HOSTS), SHORT_BYTES, seed)
+    elephants, short = draw_stride(c, seed)
     remote = draw_remote_packets(c, scheme, seed)
     network = build_network(c, scheme, n_remote=SPINES)
     found = simulate_testbed(c, scheme, network, join_flows([elephants, short, remote]), seed)
@@ -101,12 +93,12 @@ def simulate_cross_traffic(
 
 def run(conditions: Conditions) -> Run:
     """All schemes, over independent seeds."""
-    rows, traversals = run_seeds(
-        conditions, lambda c, seed: run_draws(c, seed, simulate_cross_traffic)
+    return run_schemes(
+        conditions,
+        lambda c, seed: run_draws(c, seed, simulate_cross_traffic),
+        PUBLISHED,
+        "50 KB flows beside remote users",
     )
-    results = summarise_all(rows, {name: unit_of(name) for name in rows[0]}, PUBLISHED)
-    by_name = {row.name: row for row in results}
-    return Run(results, traversals, percentile_charts(by_name, "50 KB flows beside remote users"))
 
 
 def headline(v: Mapping[str, float]) -> str:

@@ -19,8 +19,8 @@ from simulator.experiments.presto.testbed import (
     Floats,
     build_network,
     draw_short_flows,
-    find_percentiles,
     find_times,
+    pool_draws,
     simulate_testbed,
     testbed_parameters,
     unit_of,
@@ -58,7 +58,7 @@ def restrict_paths(network: Network, stage: str) -> Network:
     return network.with_choices(dict.fromkeys(pairs, paths))
 
 
-def simulate_stage(c: Conditions, stage: str, seed: int) -> tuple[Floats, float, int]:
+def simulate_stage(c: Conditions, stage: str, seed: int) -> tuple[Floats, dict[str, float], int]:
     """Round trips of single packets in ms, mean goodput of elephants in Gb/s, and traversals."""
     random = np.random.default_rng(seed)
     pairs = choose_pairs("bijection", random)
@@ -69,7 +69,7 @@ def simulate_stage(c: Conditions, stage: str, seed: int) -> tuple[Floats, float,
     goodput = float(found.goodput_bps[:HOSTS].mean()) / 1e9
     return (
         find_times(c, flows.starts_s[HOSTS:], found.acknowledged_s[HOSTS:], seed),
-        goodput,
+        {"goodput": goodput},
         found.traversals,
     )
 
@@ -79,16 +79,9 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
     found: dict[str, float] = {}
     traversals = 0
     for stage in STAGES:
-        times, rates = [], []
-        for draw in range(c.integer("draws")):
-            times_ms, goodput, n = simulate_stage(c, stage, 1000 * seed + draw)
-            traversals += n
-            times.append(times_ms)
-            rates.append(goodput)
-        pooled = np.concatenate(times)
-        found[f"{stage}_goodput"] = float(np.mean(rates))
-        found[f"{stage}_mean"] = float(pooled.mean())
-        found |= {f"{stage}_{name}": value for name, value in find_percentiles(pooled).items()}
+        times_ms, figures, n = pool_draws(c, stage, seed, simulate_stage)
+        found |= {**figures, f"{stage}_mean": float(times_ms.mean())}
+        traversals += n
     for stage in ("failover", "weighted"):
         found[f"{stage}_mean_ratio"] = found[f"{stage}_mean"] / found["symmetry_mean"]
     return found, traversals

@@ -9,8 +9,6 @@ from simulator.experiments.declaration import (
     Experiment,
     Published,
     Run,
-    run_seeds,
-    summarise_all,
 )
 from simulator.experiments.presto.testbed import (
     FACTOR,
@@ -20,13 +18,12 @@ from simulator.experiments.presto.testbed import (
     build_network,
     draw_short_flows,
     find_times,
-    percentile_charts,
     run_draws,
+    run_schemes,
     simulate_testbed,
     testbed_parameters,
-    unit_of,
 )
-from simulator.packets.traffic import join_flows, stride
+from simulator.packets.traffic import Flows, join_flows, stride
 
 STEP = 8
 # Milliseconds of p50, p99, p99.9 (Figure 5, stride); within a factor of 1.5.
@@ -40,13 +37,18 @@ FIGURES = ("p50", "p99", "p99_9")
 GOODPUT = {"ecmp": 5.32, "presto": 9.12, "optimal": 9.27}
 
 
-def simulate_stride(c: Conditions, scheme: str, seed: int) -> tuple[Floats, dict[str, float], int]:
-    """Completion times in ms of short flows, figures of the elephants, and traversals."""
+def draw_stride(c: Conditions, seed: int) -> tuple[Flows, Flows]:
+    """The elephants of a stride, and the short flows between the same pairs."""
     elephants = stride(HOSTS, STEP)
     elephants.starts_s[:] = np.random.default_rng(seed).uniform(0, 1e-3, HOSTS)
     hosts = np.arange(HOSTS)
-    short = draw_short_flows(c, (hosts, (hosts + STEP) % HOSTS), SHORT_BYTES, seed)
-    flows = join_flows([elephants, short])
+    pairs = (hosts, (hosts + STEP) % HOSTS)
+    return elephants, draw_short_flows(c, pairs, SHORT_BYTES, seed)
+
+
+def simulate_stride(c: Conditions, scheme: str, seed: int) -> tuple[Floats, dict[str, float], int]:
+    """Completion times in ms of short flows, figures of the elephants, and traversals."""
+    flows = join_flows(draw_stride(c, seed))
     found = simulate_testbed(c, scheme, build_network(c, scheme), flows, seed)
     figures = {
         "goodput": float(found.goodput_bps[:HOSTS].mean()) / 1e9,
@@ -62,10 +64,12 @@ def simulate_stride(c: Conditions, scheme: str, seed: int) -> tuple[Floats, dict
 
 def run(conditions: Conditions) -> Run:
     """All schemes, over independent seeds."""
-    rows, traversals = run_seeds(conditions, lambda c, seed: run_draws(c, seed, simulate_stride))
-    results = summarise_all(rows, {name: unit_of(name) for name in rows[0]}, _published())
-    by_name = {row.name: row for row in results}
-    return Run(results, traversals, percentile_charts(by_name, "50 KB flows beside a stride"))
+    return run_schemes(
+        conditions,
+        lambda c, seed: run_draws(c, seed, simulate_stride),
+        _published(),
+        "50 KB flows beside a stride",
+    )
 
 
 def _published() -> dict[str, Published]:

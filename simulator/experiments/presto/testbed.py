@@ -12,7 +12,10 @@ from simulator.experiments.declaration import (
     Parameter,
     Published,
     Result,
+    Run,
     result_bars,
+    run_seeds,
+    summarise_all,
 )
 from simulator.packets.networks import Network, Speeds, leaf_spine
 from simulator.packets.results import FlowResults
@@ -29,6 +32,8 @@ LABELS = {"ecmp": "ECMP", "presto": "Presto", "optimal": "One switch"}
 SHORT_BYTES, SEGMENT_BYTES, HEADER_BYTES = 50_000, 1448, 90
 # Numbers of the transports: elephants, short flows, packets without acknowledgement.
 BULK, SHORT, OPEN_LOOP = 0, 1, 2
+# The times in ms, the figures and the traversals of a draw.
+Simulate = Callable[[Conditions, str, int], tuple[Floats, dict[str, float], int]]
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}
 # Published tails are reproduced within this factor.
 FACTOR = 1.5
@@ -140,24 +145,29 @@ def find_percentiles(times_ms: Floats) -> dict[str, float]:
     return {name: float(np.percentile(times_ms, q)) for name, q in PERCENTILES.items()}
 
 
-def run_draws(
-    c: Conditions,
-    seed: int,
-    simulate: Callable[[Conditions, str, int], tuple[Floats, dict[str, float], int]],
-) -> tuple[dict[str, float], int]:
+def pool_draws(
+    c: Conditions, case: str, seed: int, simulate: Simulate
+) -> tuple[Floats, dict[str, float], int]:
+    """Times of all draws of a case in ms, its figures by name, and traversals.
+
+    The figures are means of those of the draws, and percentiles of all times.
+    """
+    draws = [simulate(c, case, 1000 * seed + draw) for draw in range(c.integer("draws"))]
+    times_ms = np.concatenate([times for times, _, _ in draws])
+    means = {name: float(np.mean([row[name] for _, row, _ in draws])) for name in draws[0][1]}
+    found = {**means, **find_percentiles(times_ms)}
+    named = {f"{case}_{name}": value for name, value in found.items()}
+    return times_ms, named, sum(n for _, _, n in draws)
+
+
+def run_draws(c: Conditions, seed: int, simulate: Simulate) -> tuple[dict[str, float], int]:
     """Percentiles of all draws and means of their figures by scheme; changes against ECMP."""
     found: dict[str, float] = {}
     traversals = 0
     for scheme in LABELS:
-        times, rows = [], []
-        for draw in range(c.integer("draws")):
-            times_ms, figures, n = simulate(c, scheme, 1000 * seed + draw)
-            traversals += n
-            times.append(times_ms)
-            rows.append(figures)
-        found |= {f"{scheme}_{name}": float(np.mean([r[name] for r in rows])) for name in rows[0]}
-        pooled = find_percentiles(np.concatenate(times))
-        found |= {f"{scheme}_{name}": value for name, value in pooled.items()}
+        _, figures, n = pool_draws(c, scheme, seed, simulate)
+        found |= figures
+        traversals += n
     for scheme in ("presto", "optimal"):
         for name in PERCENTILES:
             ratio = found[f"{scheme}_{name}"] / found[f"ecmp_{name}"]
@@ -181,19 +191,33 @@ def published_changes(changes: Mapping[str, Sequence[float]]) -> dict[str, Publi
 
 def unit_of(name: str) -> str:
     """The unit of a figure of ``run_draws``."""
-    if "change" in name or name.endswith(("resent", "unfinished", "load", "share")):
+    if (
+        "change" in name
+        or "gain" in name
+        or name.endswith(("resent", "unfinished", "load", "share"))
+    ):
         return "%"
     return "Gb/s" if name.endswith("goodput") else "ms"
 
 
-def percentile_charts(
-    rows: Mapping[str, Result], title: str, labels: Mapping[str, str] = LABELS
-) -> tuple[Mapping[str, Any], ...]:
+def run_schemes(
+    conditions: Conditions,
+    run_once: Callable[[Conditions, int], tuple[dict[str, float], int]],
+    published: Mapping[str, Published],
+    title: str,
+) -> Run:
+    """All schemes, over independent seeds, with the times of ``title`` in charts."""
+    rows, traversals = run_seeds(conditions, run_once)
+    results = summarise_all(rows, {name: unit_of(name) for name in rows[0]}, published)
+    return Run(results, traversals, percentile_charts({row.name: row for row in results}, title))
+
+
+def percentile_charts(rows: Mapping[str, Result], title: str) -> tuple[Mapping[str, Any], ...]:
     """Bars of the median, p99 and p99.9 by scheme."""
     return tuple(
         result_bars(
             f"{name} of {title}",
-            {text: rows[f"{scheme}_{key}"] for scheme, text in labels.items()},
+            {text: rows[f"{scheme}_{key}"] for scheme, text in LABELS.items()},
             is_logarithmic=True,
         )
         for key, name in (("p50", "Median"), ("p99", "p99"), ("p99_9", "p99.9"))

@@ -11,8 +11,6 @@ from simulator.experiments.declaration import (
     Parameter,
     Published,
     Run,
-    run_seeds,
-    summarise_all,
 )
 from simulator.experiments.presto.testbed import (
     BULK,
@@ -24,12 +22,11 @@ from simulator.experiments.presto.testbed import (
     build_network,
     find_end,
     find_times,
-    percentile_charts,
     published_changes,
     run_draws,
+    run_schemes,
     simulate_testbed,
     testbed_parameters,
-    unit_of,
 )
 from simulator.packets.traffic import Flows, create_flows
 
@@ -96,11 +93,7 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
 
 def run(conditions: Conditions) -> Run:
     """All schemes, over independent seeds."""
-    rows, traversals = run_seeds(conditions, run_once)
-    units = {name: "%" if "gain" in name else unit_of(name) for name in rows[0]}
-    results = summarise_all(rows, units, PUBLISHED)
-    by_name = {row.name: row for row in results}
-    return Run(results, traversals, percentile_charts(by_name, "flows below 100 KB"))
+    return run_schemes(conditions, run_once, PUBLISHED, "flows below 100 KB")
 
 
 def headline(v: Mapping[str, float]) -> str:

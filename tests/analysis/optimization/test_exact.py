@@ -203,7 +203,7 @@ def test_streamed_blocks_give_the_sums_of_all_points(monkeypatch, measure):
 
 def test_repeated_steps_give_the_levels_of_an_ascent():
     from analysis.optimization.model.constraints import limit
-    from analysis.optimization.model.units import WHOLE
+    from analysis.optimization.model.units import Units
     from analysis.optimization.solver.certificate import ProofLog
     from analysis.optimization.solver.lagrangian_bound import Effort, Node
     from analysis.optimization.solver.large_ascent import LargeAscent
@@ -224,7 +224,9 @@ def test_repeated_steps_give_the_levels_of_an_ascent():
     box = recorded.BoxCosts(np.array([0]), np.arange(1, 9), problem.lows, problem.worst)
     shifts = (problem.field.shift, problem.rough.shift)
     steps, origin = recorded.steps_of(ascent.log), recorded.Origin(start, -1.0)
-    levels = recorded.repeat_steps(problem.field.values, WHOLE, origin, box, steps, shifts)
+    levels = recorded.repeat_steps(
+        problem.field.values, Units(1.0, 0, 0), origin, box, steps, shifts
+    )
     assert levels == pytest.approx(node.dual.levels, rel=1e-4)
     assert np.mean(levels != start) > 0.5
 

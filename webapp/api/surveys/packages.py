@@ -3,15 +3,14 @@
 import re
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.utils.http import content_disposition_header
 from ninja.errors import HttpError
 
 from tasks.surveys.packages import packing
 from webapp.api.framework.events import limit_streams
 from webapp.api.framework.routers import Router
-from webapp.store.access.visibility import visible
-from webapp.store.models import Survey
+from webapp.api.surveys.lookup import get_survey
 from webapp.store.requests.pieces import stream_pieces
 
 router = Router(tags=["reports"])
@@ -30,9 +29,7 @@ def get_package(request: HttpRequest, slug: str) -> Any:
 
     ``ETag`` follows from the contents; ``Range: bytes=N-`` continues a download.
     """
-    survey = visible(Survey.objects.filter(slug=slug), request.user).first()
-    if survey is None:
-        raise Http404(f"there is no survey {slug!r}")
+    survey = get_survey(request, slug)
     if not packing.is_packageable(survey.state):
         raise HttpError(409, f"the survey is {survey.state}: it has no report to package")
     package = packing.open_package(survey)

@@ -11,7 +11,7 @@ from tasks.traffic import log_import
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
-from webapp.store.access.visibility import visible
+from webapp.api.surveys.lookup import get_survey
 from webapp.store.models import Survey
 from webapp.store.surveys import domain_history, evidence
 from webapp.store.surveys import index as survey_index
@@ -79,9 +79,7 @@ def get_outage(
     request: HttpRequest, slug: str, kind_of_file: str, query: Query[OutageQuery]
 ) -> Any:
     """List the domains that an outage affects, total failures first, by rank."""
-    survey = visible(Survey.objects.filter(slug=slug), request.user).first()
-    if survey is None:
-        raise Http404(f"there is no survey {slug!r}")
+    survey = get_survey(request, slug)
     index = survey_index.index_of(survey)
     if index is None:
         return _index_pending(survey)
@@ -102,9 +100,7 @@ def export_domains(
     request: HttpRequest, slug: str, kind_of_file: str, query: Query[HostedQuery]
 ) -> Any:
     """All domains with a name in a provider, region or zone, by rank: csv, jsonl or parquet."""
-    survey = visible(Survey.objects.filter(slug=slug), request.user).first()
-    if survey is None:
-        raise Http404(f"there is no survey {slug!r}")
+    survey = get_survey(request, slug)
     hosted = evidence.hosted_in(query.provider, query.region, query.zone)
     found = evidence.domain_columns(slug, query.q, hosted)
     if found is None:

@@ -10,7 +10,8 @@ from tasks.zones import celery_tasks, crowding
 from tasks.zones.campaign import measure
 from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
-from webapp.store.access.visibility import may_manage, visible
+from webapp.api.surveys.lookup import get_survey
+from webapp.store.access.visibility import may_manage
 from webapp.store.models import Survey, ZoneSource
 from webapp.store.zones import services
 
@@ -36,9 +37,7 @@ def get_zones(request: HttpRequest, slug: str) -> Any:
 
     Sources and accounts are listed for those who manage the survey.
     """
-    survey = visible(Survey.objects.filter(slug=slug), request.user).first()
-    if survey is None:
-        raise Http404(f"there is no survey {slug!r}")
+    survey = get_survey(request, slug)
     return zones_json(survey, may_manage(survey, request.user))
 
 
@@ -54,7 +53,7 @@ def zones_json(survey: Survey, is_own: bool) -> dict[str, Any]:
         "finished_at": row.finished_at if row else None,
         "total": summary.get("total"),
         "regions": summary.get("regions", []),
-        "crowding": crowding.crowded_zones(survey.slug),
+        "crowding": crowding.crowded_zones(crowding.known_zones(survey.slug)),
         "accounts": summary.get("accounts", []) if is_own else [],
         "sources": [source_json(s) for s in services.sources(survey)] if is_own else [],
     }
@@ -72,9 +71,7 @@ def source_json(source: ZoneSource) -> dict[str, Any]:
 
 
 def _own_survey(request: HttpRequest, slug: str) -> Survey:
-    found = visible(Survey.objects.filter(slug=slug), request.user).first()
-    if found is None:
-        raise Http404("there is no such survey")
+    found = get_survey(request, slug)
     if not may_manage(found, request.user):
         raise HttpError(403, "only the owner of this survey may do this")
     if not found.is_final:

@@ -67,7 +67,7 @@ def _places(slug: str, chosen: evidence.Hosted) -> list[tuple[str, list[tuple[st
     regions = selectors.map_regions(slug)
     zones = [
         (place_value(z["provider"], z["region"], z["zone"]), f"{z['region']}, zone {z['zone']}")
-        for z in crowding.known_zones(slug)
+        for z in (crowding.known_zones(slug) if chosen.region else ())
         if (z["provider"], z["region"]) == chosen[:2]
     ]
     return [

@@ -1,6 +1,6 @@
 """The zones of a survey: what they are inferred from, how sure they are, how to measure them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -75,7 +75,7 @@ def zones(request: HttpRequest, slug: str) -> HttpResponse:
             return redirect("survey-zones", slug=slug)
         except NephoscopeError as caught:
             error = str(caught)
-    row = services.inference(survey)
+    row, known = services.inference(survey), crowding.known_zones(slug)
     context = {
         "section": "reports",
         "family": FAMILY_BY_SLUG["zones"],
@@ -83,11 +83,11 @@ def zones(request: HttpRequest, slug: str) -> HttpResponse:
         "families": FAMILIES,
         "is_own": is_own,
         "row": row,
-        "headline": headline(row, bool(crowding.known_zones(slug))),
+        "headline": headline(row, bool(known)),
         "total": row.summary.get("total") if row else None,
         "grid": _regions(row) if row and row.summary else None,
         "unmeasured": _unmeasured(row),
-        **_crowded(slug),
+        **_crowded(slug, known),
         "accounts": _accounts(row) if row and row.summary and is_own else None,
         "sources": [_source(s, request) for s in services.sources(survey)],
         "measurable": _measurable(survey, request.user) if is_own and survey.is_final else [],
@@ -149,9 +149,9 @@ def _regions(row: ZoneInference) -> Grid:
     return Grid("zone-regions", "Zones by region", _REGIONS, tuple(rows))
 
 
-def _crowded(slug: str) -> dict[str, Any]:
+def _crowded(slug: str, known: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The finding on crowded zones, and their table."""
-    rows = crowding.crowded_zones(slug)
+    rows = crowding.crowded_zones(known)
     if not rows:
         return {}
     regions = {(row["provider"], row["region"]) for row in rows}

@@ -104,7 +104,7 @@ class SampledTree(Tree):
         self, problem: StreamedProblem, sample: SampleProblem, seed: Seed, until: float
     ) -> None:
         super().__init__(problem, until, plain_cells=0, seed=seed.node)
-        self.sample, self.start = sample, seed
+        self.sample, self.start, self.units = sample, seed, problem.units
         self.coarse = sample.rough.shift
         # Rates of side constraints grow with the sum of the weights.
         self.ratio = float(problem.field.weights.sum() / sample.field.weights.sum())
@@ -124,7 +124,7 @@ class SampledTree(Tree):
         field, lows = self.problem.field, self.problem.lows
         box = BoxCosts(as_ints(node.inside), node.rows, lows, self.problem.worst)
         shifts = (field.shift, self.coarse)
-        return repeat_steps(field.values, self.problem.units, origin, box, steps_of(log), shifts)
+        return repeat_steps(field.values, self.units, origin, box, steps_of(log), shifts)
 
     def _effort(self, *, root: bool) -> Effort:
         return large_effort(self.problem.size, self.until, root=root)

@@ -24,17 +24,13 @@ class StreamedProblem(Problem):
 
     def __init__(self, costs: Costs, limits: Limits, size: int) -> None:
         self._highest = costs.highest
-        self._units: Units = costs.matrix.units
+        # How values of the field become costs.
+        self.units: Units = costs.matrix.units
         values = costs.matrix.values
         shift = shift_of(costs.highest, costs.weights)
         # The costs of all sets that were evaluated.
         self.prices: dict[tuple[int, ...], int] = {}
         super().__init__(Field(values, costs.weights, values, -1, shift, -1), limits, size, 1)
-
-    @property
-    def units(self) -> Units:
-        """How values of the field become costs."""
-        return self._units
 
     def _largest(self) -> int:
         return self._highest
