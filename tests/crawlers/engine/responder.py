@@ -1,5 +1,6 @@
 """A name server with bad manners on loopback: real sockets, answers by function."""
 
+import contextlib
 import socket
 import struct
 import threading
@@ -53,7 +54,8 @@ class Responder:
             except OSError:
                 return
             for sender, answer in self._answers(packet, "udp"):
-                sender.sendto(answer, peer)
+                with contextlib.suppress(OSError):  # closed meanwhile
+                    sender.sendto(answer, peer)
 
     def _serve_tcp(self):
         while self.open:
