@@ -23,7 +23,7 @@ from deploy import broker, certificates
 DATABASE = "NEPHO_TESTS_DATABASE_URL"
 DATABASE_URL = os.environ.get(DATABASE, "")
 # The server refuses to run as root; Debian has this account everywhere.
-_UNPRIVILEGED = "nobody"
+UNPRIVILEGED = "nobody"
 _STOCK = ("valkey-server", "redis-server")
 
 
@@ -40,18 +40,16 @@ def free_port() -> int:
 
 @contextmanager
 def run_postgresql(folder: Path) -> Iterator[str]:
-    """Run a server with its data in ``folder``; yield the URL of its database.
+    """Run a server with its data in ``folder``, made where there is none; yield the database's URL.
 
     Raises ``NotInstalled`` where the server or the driver is not installed.
     """
-    account = _unprivileged(folder)
-    data, port = folder / "data", free_port()
+    port = free_port()
 
     def run(name: str, *words: str) -> None:
-        command = [_find_postgresql(name), "-D", str(data), *words]
-        subprocess.run(command, check=True, user=account, cwd=folder, stdout=subprocess.DEVNULL)
+        _run_postgresql(folder, name, *words)
 
-    run("initdb", "-U", "nephoscope", "-A", "trust", "--no-sync")
+    create_cluster(folder)
     options = f"-c listen_addresses=127.0.0.1 -p {port} -k {folder} -c fsync=off"
     start = ("-w", "-l", str(folder / "log"), "-o", f"{options} -c max_connections=300", "start")
     run("pg_ctl", *start)
@@ -61,15 +59,30 @@ def run_postgresql(folder: Path) -> Iterator[str]:
         run("pg_ctl", "-m", "immediate", "stop")
 
 
+def create_cluster(folder: Path) -> Path:
+    """Make a folder of data below ``folder``, unless there is one; return it."""
+    data = folder / "data"
+    if not data.exists():
+        _run_postgresql(folder, "initdb", "-U", "nephoscope", "-A", "trust", "--no-sync")
+    return data
+
+
+def _run_postgresql(folder: Path, name: str, *words: str) -> None:
+    account = _unprivileged(folder)
+    command = [find_postgresql(name), "-D", str(folder / "data"), *words]
+    subprocess.run(command, check=True, user=account, cwd=folder, stdout=subprocess.DEVNULL)
+
+
 def _unprivileged(folder: Path) -> str | None:
     """The account of a server that refuses to run as root, which then owns ``folder``."""
     if os.geteuid():
         return None
-    shutil.chown(folder, _UNPRIVILEGED)
-    return _UNPRIVILEGED
+    shutil.chown(folder, UNPRIVILEGED)
+    return UNPRIVILEGED
 
 
-def _find_postgresql(name: str) -> str:
+def find_postgresql(name: str) -> str:
+    """The path of a program of PostgreSQL; raises ``NotInstalled``."""
     packaged = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     found = str(packaged[-1]) if packaged else shutil.which(name)
     if not found:

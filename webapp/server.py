@@ -25,6 +25,8 @@ MOST_SILENT_EACH = 200
 # Newer connections may have sent a request that was not read yet.
 FRESH_S = 3.0
 BACKLOG = 2048
+# Each request runs in a thread of its own, so connections that belong to threads would not last.
+DATABASE_POOL = 20
 MOST_FILES = 16_384
 SWITCH_S = 0.001
 TOO_SLOW = (
@@ -153,6 +155,7 @@ class Connection(H11Protocol):
 def create_server(host: str, port: int, log_level: str = "warning") -> uvicorn.Server:
     """Return a configured server with the site loaded."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    os.environ.setdefault("NEPHOSCOPE_DATABASE_POOL", str(DATABASE_POOL))
     config = uvicorn.Config(
         "webapp.asgi:application",
         host=host,

@@ -200,6 +200,30 @@ if DATABASES["default"]["ENGINE"].endswith("postgresql") and not find_spec("psyc
         "--require-hashes -r requirements/postgresql.lock",
         field="DATABASE_URL",
     )
+# Connections to PostgreSQL that a process keeps; without any, each request or task opens its own.
+DATABASE_POOL = read_int("NEPHOSCOPE_DATABASE_POOL", 0)
+
+
+def _postgresql_options() -> dict[str, object]:
+    """How long a process waits for a server that the network has cut off, and the pool."""
+    options: dict[str, object] = {
+        "connect_timeout": 10,
+        # TCP alone retries for a quarter of an hour before it reports that nothing arrives.
+        "tcp_user_timeout": 20_000,
+        "keepalives_idle": 20,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+    }
+    if DATABASE_POOL and find_spec("psycopg_pool"):
+        options["pool"] = {"min_size": 1, "max_size": DATABASE_POOL, "timeout": 10}
+    return options
+
+
+if DATABASES["default"]["ENGINE"].endswith("postgresql"):
+    _given = DATABASES["default"].get("OPTIONS", {})
+    DATABASES["default"]["OPTIONS"] = _postgresql_options() | _given
+    # A pooled connection of a server that was restarted is replaced instead of used.
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL alone still ends in "database is locked": writers must queue from their first statement.
     DATABASES["default"]["OPTIONS"] = {

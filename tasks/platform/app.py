@@ -5,6 +5,7 @@ A vantage worker imports this module with nothing of the store behind it; a cent
 """
 
 import os
+import socket
 from typing import Any
 
 from celery import Celery, Task
@@ -16,6 +17,16 @@ from redis.exceptions import RedisError
 from core.paths import data_folder
 
 AWAY = (OperationalError, RedisError, OSError)
+# A broker that the network has cut off is noticed within seconds, not when TCP gives up. Not every
+# system has each of these options.
+_KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 3, "TCP_USER_TIMEOUT": 20_000}
+_CUT_OFF = {
+    "socket_connect_timeout": 10.0,
+    "socket_keepalive": True,
+    "socket_keepalive_options": {
+        getattr(socket, name): value for name, value in _KEEPALIVE.items() if hasattr(socket, name)
+    },
+}
 # A caller that queues a task learns at once that there is no broker, instead of retrying for
 # seconds; workers do their waiting elsewhere.
 _AT_ONCE = {"max_retries": 1, "interval_start": 0, "interval_step": 0, "interval_max": 0}
@@ -91,7 +102,7 @@ app.conf.update(
     # By default a process of the pool is killed unless it is up within 4 s, and so is each that
     # follows; on a busy machine a worker would never start.
     worker_proc_alive_timeout=60.0,
-    broker_transport_options={"visibility_timeout": 3600, **_AT_ONCE},
+    broker_transport_options={"visibility_timeout": 3600, **_AT_ONCE, **_CUT_OFF},
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     worker_hijack_root_logger=False,

@@ -16,11 +16,16 @@ _SERVE = """
 import logging, sys
 logging.disable(logging.CRITICAL)
 from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer("127.0.0.1", int(sys.argv[1]), verbose=False)
+server = ThreadedMotoServer(sys.argv[2], int(sys.argv[1]), verbose=False)
 server.start()
 sys.stdin.read()
 """
 _START_S = 120
+
+
+def serve_command(port, host="127.0.0.1"):
+    """The server's command line; it ends when its standard input is closed."""
+    return [sys.executable, "-c", _SERVE, str(port), host]
 
 
 class S3Server:
@@ -44,9 +49,11 @@ class S3Server:
         }
 
     def start(self):
-        command = [sys.executable, "-c", _SERVE, str(self.port)]
         self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            serve_command(self.port),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         deadline = time.monotonic() + _START_S
         while True:

@@ -49,3 +49,10 @@ def test_a_shelf_forgets_by_time_and_by_room() -> None:
     cache.store("c", 0.0, b"z" * 2_000)
     assert cache.get("b", 1.0) is None
     assert cache.get("a", 1.0) is not None
+
+
+def test_the_overview_of_a_finished_survey_is_kept_and_a_running_one_is_not(
+    client: Client, db: Any
+) -> None:
+    assert client.get(f"/s/{cast.atlas().slug}/")["ETag"]
+    assert "ETag" not in client.get(f"/s/{cast.running().slug}/")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.tasks.site import HANGS_S, Site, wait
+from webapp.store.surveys.services import MAX_ATTEMPTS
 
 pytestmark = pytest.mark.services
 
@@ -47,7 +48,7 @@ def test_a_shard_that_ends_its_workers_is_given_up(site):
     site.valkey()
     process = site.survey(server_address, domains, "--name", "fatal", "--workers")
     wait(lambda: site.shards(), 20)
-    site.pretend_attempts(5)
+    site.pretend_attempts(MAX_ATTEMPTS)
     site.worker()
     out, err = process.communicate(timeout=HANGS_S)
     assert json.loads(out)["state"] == "partial", err

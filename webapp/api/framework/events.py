@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
+from django.db import close_old_connections
 from django.http import StreamingHttpResponse
 
 from core.errors import NephoscopeError
@@ -66,7 +67,7 @@ async def stream_states(read: Callable[[], State | None]) -> AsyncIterator[str]:
     """Yield a document on change, heartbeat comments, and ``end`` with its final status."""
     last, silent_s = "", 0.0
     while True:
-        found = await sync_to_async(read)()
+        found = await sync_to_async(_read_once)(read)
         if found is None:
             return
         document, status, is_final = found
@@ -82,6 +83,14 @@ async def stream_states(read: Callable[[], State | None]) -> AsyncIterator[str]:
         if silent_s >= HEARTBEAT_S:
             silent_s = 0.0
             yield ": still here\n\n"
+
+
+def _read_once(read: Callable[[], State | None]) -> State | None:
+    """Read, and keep no connection to the database until the next look."""
+    try:
+        return read()
+    finally:
+        close_old_connections()
 
 
 def event_stream(address: str, events: AsyncIterator[str]) -> StreamingHttpResponse:

@@ -6,10 +6,8 @@ Agents' reports and refused bodies end before Django and are not counted.
 import logging
 import secrets
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from prometheus_client import Histogram
@@ -38,24 +36,12 @@ assert task_metrics.send_request_id
 class RequestMiddleware:
     """Give each request an identifier, or keep that of a proxy, and observe its duration."""
 
-    sync_capable = True
-    async_capable = True
-
-    def __init__(self, get_response: Callable[[HttpRequest], Any]) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self._get_response = get_response
-        self._is_async = iscoroutinefunction(get_response)
-        if self._is_async:
-            markcoroutinefunction(self)
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase | Awaitable[HttpResponseBase]:
-        if self._is_async:
-            return self._respond(request)
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
         identifier, began_at = _start_request(request)
         return _finish_request(request, self._get_response(request), identifier, began_at)
-
-    async def _respond(self, request: HttpRequest) -> HttpResponseBase:
-        identifier, began_at = _start_request(request)
-        return _finish_request(request, await self._get_response(request), identifier, began_at)
 
 
 def _start_request(request: HttpRequest) -> tuple[str, float]:

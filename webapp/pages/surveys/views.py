@@ -19,6 +19,7 @@ from webapp.pages.surveys.domains import best_ranked
 from webapp.pages.surveys.forms import SurveyForm
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui.access import signed_in_unless_open
+from webapp.pages.ui.page_cache import cached_page
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.access import sharing
 from webapp.store.access.visibility import owner_of
@@ -48,6 +49,7 @@ def surveys(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_GET
+@cached_page
 def survey(request: HttpRequest, slug: str) -> HttpResponse:
     """The survey's overview; live counters while it waits or runs."""
     survey = survey_or_404(request, slug)

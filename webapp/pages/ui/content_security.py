@@ -1,9 +1,8 @@
 """Response headers that keep a page to its own origin."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
@@ -50,29 +49,14 @@ PERMISSIONS = ", ".join(f"{name}=()" for name in _GUARDED)
 
 
 class ContentSecurityPolicy:
-    """Middleware for both kinds of view; the API's offline docs need inline script."""
-
-    sync_capable = True
-    async_capable = True
+    """Middleware of pages and API; the API's offline docs need inline script."""
 
     def __init__(self, get_response: Callable[[HttpRequest], object]) -> None:
         self.get_response = get_response
         self.policy = _policy()
-        self.is_async = iscoroutinefunction(get_response)
-        if self.is_async:
-            markcoroutinefunction(self)
 
     def __call__(self, request: HttpRequest) -> object:
-        if self.is_async:
-            return self._respond_later(request)
-        return self._stamp(self.get_response(request))
-
-    async def _respond_later(self, request: HttpRequest) -> object:
         response = self.get_response(request)
-        assert isinstance(response, Awaitable)
-        return self._stamp(await response)
-
-    def _stamp(self, response: object) -> object:
         if isinstance(response, HttpResponse) or hasattr(response, "headers"):
             response.headers.setdefault("Content-Security-Policy", self.policy)
             response.headers.setdefault("Permissions-Policy", PERMISSIONS)

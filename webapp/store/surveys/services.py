@@ -32,7 +32,9 @@ from webapp.store.surveys.uploads import save_entries
 # A worker renews its lease each second, whatever its crawl waits for; one that is silent this long
 # is taken for dead.
 LEASE = timedelta(seconds=10)
-MAX_ATTEMPTS = 5
+# A shard that ends each of its workers is given up at last; workers and networks that fail for
+# other reasons, one after the other, lose none.
+MAX_ATTEMPTS = 20
 KEPT_REJECTIONS = 1_000
 # Folders beside those of surveys, which no survey may be named like.
 RESERVED_SLUGS = {"measurements", "drafts"}
