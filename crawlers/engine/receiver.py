@@ -218,7 +218,8 @@ class Receiver:
         """A reply with other flags, counts or letters, or one that fits nothing."""
         # A reply has the operation of its question (RFC 1035 section 4.1.1): QR set, opcode 0.
         is_reply = len(packet) >= 12 and packet[2] & 0xF8 == 0x80
-        waiting = waiting or self._overdue(channel, packet[:2])
+        is_overdue = waiting is None
+        waiting = waiting or self._find_overdue(channel, packet[:2])
         asked = waiting[0] if waiting and is_reply else b""
         answered = _question_of(packet, len(asked))
         is_same = bool(asked) and answered.lower() == asked.lower()
@@ -226,7 +227,10 @@ class Receiver:
             if not (is_reply and self._accept_late(channel, packet)):
                 self.engine.stats.stray += 1
             return
-        del channel.pending[packet[:2]]
+        if is_overdue:
+            self._end_overdue(channel, packet[:2])
+        else:
+            del channel.pending[packet[:2]]
         slot = waiting[2]
         if isinstance(slot, PendingQuery):
             slot.is_waiting = False
@@ -241,16 +245,22 @@ class Receiver:
         else:
             self.run.pending_queries.refuse(slot, now)
 
-    def _overdue(self, channel: Channel, ident: bytes) -> Waiting | None:
-        """Return to pending what waits for a reply to its last try after its first timeout."""
+    def _find_overdue(self, channel: Channel, ident: bytes) -> Waiting | None:
+        """Return what waits for a reply to its last try after its first timeout.
+
+        It stays overdue until a reply fits its question: any packet may have its id.
+        """
         found = channel.overdue.get(ident)
         if found is None or not found[2].is_waiting or found[2].sent[-1] != (channel, ident):
             return None
-        channel.pending[ident] = channel.overdue.pop(ident)
-        now = self.run.now()
-        channel.peer.rtt.learn(now - found[1])
-        channel.peer.window.late_at = now
         return found
+
+    def _end_overdue(self, channel: Channel, ident: bytes) -> None:
+        """Learn from the reply to an overdue query, which is over."""
+        _, sent_at, _ = channel.overdue.pop(ident)
+        now = self.run.now()
+        channel.peer.rtt.learn(now - sent_at)
+        channel.peer.window.late_at = now
 
     def _accept_late(self, channel: Channel, packet: bytes) -> bool:
         """Record the reply to a query that was sent again since; whether it was one."""

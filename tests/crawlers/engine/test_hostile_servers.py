@@ -109,6 +109,45 @@ def test_the_right_id_with_another_question_is_no_answer():
         assert resolve_one(always(wrong)).status == "TIMEOUT"
 
 
+def test_a_stray_with_the_id_of_an_overdue_query_gives_no_second_result():
+    queries = []
+    with (
+        Hostile(lambda _, query: queries.append(query)) as server,
+        Engine([Server("127.0.0.1", server.port)], EngineConfig(timeout_s=30, retries=2)) as engine,
+    ):
+        run, clock = engine.open_run(), time.monotonic()
+        first_timeout_s = engine.own_peers[0].rtt.timeout_s(0)
+        run.now = lambda: clock
+        run.ask([Question(NAME)])
+        run.step(0)
+        # The first try, then the second, which is overdue and waits for a late reply.
+        for n_sent in (1, 2):
+            await_queries(queries, n_sent)
+            clock += first_timeout_s * 1.01
+            run.receiver.receive(0)
+            run.send()
+        server.send(poison(queries[1]).replace(b"\3www", b"\3wwx"), queries[1])
+        while not engine.stats.stray:
+            run.receiver.receive(1)
+        clock += 4 * first_timeout_s
+        # It is to be sent a third time when the reply to its second try comes.
+        run.receiver.receive(0)
+        server.send(good(queries[1]), queries[1])
+        while not run.done:
+            run.receiver.receive(1)
+        assert [result.status for result in run.step(0)] == ["NOERROR"]
+        assert run.is_over
+        assert len(queries) == 2
+        assert engine.stats.queries == 2
+
+
+def await_queries(queries, count):
+    until = time.monotonic() + BOUND_S
+    while len(queries) < count and time.monotonic() < until:
+        time.sleep(0.001)
+    assert len(queries) == count
+
+
 def test_ids_of_other_questions_in_flight_are_not_mixed_up():
     held = []
 
