@@ -1,5 +1,6 @@
 """The block of memory that a compiled loop works on, as Python sees it."""
 
+import contextlib
 import ctypes
 import mmap
 from collections.abc import Sequence
@@ -52,7 +53,11 @@ class Memory:
             starts[region] = end
             end += (size + _WORD - 1) // _WORD * _WORD
         self._sizes, self._starts = sizes, starts
-        self._block = mmap.mmap(-1, (end + _PAGE - 1) // _PAGE * _PAGE)
+        octets = (end + _PAGE - 1) // _PAGE * _PAGE
+        self._block = mmap.mmap(-1, octets, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        # The table of slots is read at random places.
+        with contextlib.suppress(OSError):
+            self._block.madvise(mmap.MADV_HUGEPAGE)
         self._view = memoryview(self._block)
         self.words = self._view.cast("q")
         self.address = ctypes.addressof(ctypes.c_char.from_buffer(self._block))

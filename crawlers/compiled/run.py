@@ -80,7 +80,7 @@ class CompiledRun(Run):
         self._load_names()
 
     def pop_lines(self) -> Lines:
-        """The results of the last step that the loop has written."""
+        """The results of the last step that the loop has written; good until the next step."""
         lines, self._lines = self._lines, NO_LINES
         return lines
 
@@ -222,7 +222,7 @@ class CompiledRun(Run):
         words, stats, now = self._words, self.engine.stats, self.now()
         n_words = words[m.N_RESULTS] * m.RESULT_WORDS
         self._lines = Lines(
-            bytes(self._memory.octets(m.OUT)[: words[m.OUT_AT]]),
+            self._memory.octets(m.OUT)[: words[m.OUT_AT]],
             self._memory.rows(m.RESULTS)[:n_words].tobytes(),
         )
         for counter, status in _STATUSES:

@@ -70,10 +70,11 @@ class Block(NamedTuple):
 class Lines(NamedTuple):
     """Results as JSON lines; ``numbers`` holds two 64-bit integers for each.
 
-    These are the tag of its question and microseconds since the epoch (UTC).
+    These are the tag of its question and microseconds since the epoch (UTC). ``text`` is read
+    before the next step of its run, which writes to the same memory.
     """
 
-    text: bytes
+    text: bytes | memoryview
     numbers: bytes
 
     @property

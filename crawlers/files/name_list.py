@@ -47,8 +47,8 @@ class NameList:
     def questions(self) -> Iterator[Question]:
         """Every question of the list, in its order."""
         subnet, zone_of, zone = self._subnet, self._zone_of, ""
-        for names in self._read_blocks():
-            for name, rrtype in product(names, self._types):
+        for text in self._read_blocks():
+            for name, rrtype in product(text.decode("ascii").split("\n"), self._types):
                 tag = self.next_tag
                 self.next_tag = tag + 1
                 if zone_of:
@@ -64,11 +64,10 @@ class NameList:
 
         ``next_tag`` is then the caller's to keep.
         """
-        for names in self._read_blocks():
-            if names:
-                tag = self.next_tag
-                self.next_tag += len(names) * len(self._types)
-                yield Block(tag, "\n".join(names).encode("ascii"))
+        for text in self._read_blocks():
+            tag = self.next_tag
+            self.next_tag += (text.count(b"\n") + 1) * len(self._types)
+            yield Block(tag, text)
 
     def blocks_after(
         self, next_tag: int, open_tags: frozenset[int]
@@ -90,21 +89,22 @@ class NameList:
                 return left, chain(again, blocks)
         return left, iter(())
 
-    def _read_blocks(self) -> Iterator[list[str]]:
+    def _read_blocks(self) -> Iterator[bytes]:
+        """Names, one per line, at least one in each block."""
         rest = b""
         while block := self._source.read(_BLOCK_OCTETS):
             whole, cut, rest = (rest + block).rpartition(b"\n")
             if cut:
-                yield self._read_names(whole)
+                if names := self._read_names(whole):
+                    yield names
             elif len(rest) > _LONGEST_LINE:
                 rest = rest[:_LONGEST_LINE]
-        if rest:
-            yield self._read_names(rest)
+        if rest and (names := self._read_names(rest)):
+            yield names
 
-    def _read_names(self, block: bytes) -> list[str]:
+    def _read_names(self, block: bytes) -> bytes:
         """Names of whole lines; most blocks hold nothing but plain names."""
         lower = block.lower().replace(b"\r\n", b"\n")
-        lines = lower.split(b"\n")
         dotted = b"\n" + lower + b"\n"
         is_plain = (
             not lower.translate(None, _PLAIN)
@@ -112,13 +112,13 @@ class NameList:
             and b"\n." not in dotted
             and b"\n\n" not in dotted
             and b".." not in dotted
-            # A line of at most 63 characters has no label that is longer.
-            and max(map(len, lines)) < 64
         )
-        if is_plain:
+        # A line of at most 63 characters has no label that is longer.
+        if is_plain and max(map(len, lines := lower.split(b"\n"))) < 64:
             self._line += len(lines)
-            return lower.decode("ascii").split("\n")
-        return [name for line in block.split(b"\n") if (name := self._read_line(line))]
+            return lower
+        names = [name for line in block.split(b"\n") if (name := self._read_line(line))]
+        return "\n".join(names).encode("ascii")
 
     def _read_line(self, line: bytes) -> str:
         self._line += 1

@@ -52,7 +52,7 @@ class ParquetSink:
         self._write_if_full()
 
     def write_lines(self, lines: Lines) -> None:
-        self._lines.append(lines)
+        self._lines.append(Lines(bytes(lines.text), lines.numbers))
         self._n_lines += lines.n_lines
         self._write_if_full()
 

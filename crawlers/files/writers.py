@@ -13,7 +13,8 @@ from core.errors import Unavailable
 from crawlers.engine.config import Lines, Result
 from crawlers.files.jsonl import LineWriter
 
-_BUFFER_OCTETS = 1 << 20
+# Less than the lines of one step, so that these are written without a copy.
+_BUFFER_OCTETS = 1 << 16
 _MARK_EVERY_S = 2.0
 
 

@@ -32,7 +32,7 @@ def ask_compiled(engine, questions):
         for result in run.step():
             yield result._replace(question=asked[result.question.tag])
         lines = run.pop_lines()
-        rows = [json.loads(line) for line in lines.text.splitlines()]
+        rows = [json.loads(line) for line in bytes(lines.text).splitlines()]
         assert len(rows) == lines.n_lines
         for row in rows:
             yield result_of(row, by_name[row["name"]])
