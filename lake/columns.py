@@ -60,21 +60,6 @@ def addresses_of(answers: pa.ChunkedArray) -> pa.ListArray:
     return pa.ListArray.from_arrays(*_data_of(answers, "A", "AAAA"))
 
 
-def ipv4_of(answers: pa.ChunkedArray) -> pa.ListArray:
-    """IPv4 addresses of each row of a column of answers as numbers, in the order of the answer."""
-    offsets, texts = _data_of(answers, "A")
-    octets = pc.split_pattern(texts, ".").flatten().cast(pa.uint32()).to_numpy()
-    numbers = octets.reshape(-1, 4) @ np.array([1 << 24, 1 << 16, 1 << 8, 1], np.uint32)
-    return pa.ListArray.from_arrays(offsets, pa.array(numbers, pa.uint32()))
-
-
-def ipv6_of(answers: pa.ChunkedArray) -> pa.ListArray:
-    """IPv6 addresses of each row of a column of answers as 16 bytes, in the order of the answer."""
-    offsets, texts = _data_of(answers, "AAAA")
-    packed = [inet_pton(AF_INET6, text) for text in texts.to_pylist()]
-    return pa.ListArray.from_arrays(offsets, pa.array(packed, pa.binary()))
-
-
 def _data_of(answers: pa.ChunkedArray, *types: str) -> tuple[pa.Array, pa.Array]:
     """Offsets by row, and data, of the records that have one of these types."""
     rows = answers.combine_chunks()

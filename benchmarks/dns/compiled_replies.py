@@ -2,7 +2,8 @@
 
 Each packet is sent to the loop over a socket as the reply to its own question, twice, with other
 octets behind it in memory. A line that the loop writes has to be the one that the reference engine
-writes, octet for octet, and its records those that dnspython reads.
+writes, octet for octet, its columns those of the same result, and its records those that dnspython
+reads.
 """
 
 import argparse
@@ -13,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import dns.exception
 
@@ -29,8 +31,10 @@ from crawlers.dns import cname
 from crawlers.dns.message import TYPE_NAMES, Malformed
 from crawlers.dns.message_reader import Reply, read_reply
 from crawlers.dns.name_codec import plain_name
-from crawlers.engine.config import Question, Result
+from crawlers.engine.config import Lines, Question, Result
+from crawlers.files.columns import tabulate
 from crawlers.files.jsonl import LineWriter
+from crawlers.files.line_columns import WaitingLines
 
 ACCEPTED, LEFT = "lines of the compiled loop", "left to the reference engine"
 REFUSED = "lines of replies that dnspython refuses as a whole"
@@ -49,7 +53,7 @@ class OneReply:
         if step is None:
             raise RuntimeError("this machine cannot have the compiled loop")
         self._step = step
-        self._memory = memory = Memory(1, 1, 1)
+        self._memory = memory = Memory(1, 1, 1, has_records=True)
         self._here, self._there = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "12")
         self._here.bind(("127.0.0.1", 0))
         self._there.bind(("127.0.0.1", 0))
@@ -89,7 +93,7 @@ class OneReply:
         memory.octets(m.RECEIVE_CELLS)[: m.RECEIVE_CELL] = rest * m.RECEIVE_CELL
         table = memory.idents()
         table[ident] = 0
-        for counter in (m.OUT_AT, m.N_UNUSUAL, m.STEP_UNTIL, m.N_FREE):
+        for counter in (m.OUT_AT, m.N_UNUSUAL, m.STEP_UNTIL, m.N_FREE, m.N_RESULTS, m.N_RECORDS):
             words[counter] = 0
         words[m.IN_FLIGHT], words[m.WAIT_UNTIL] = 1, m.NEVER
         self._there.send(packet)
@@ -98,6 +102,22 @@ class OneReply:
             raise RuntimeError("a packet was lost")
         table[ident] = m.NOTHING
         return bytes(memory.octets(m.OUT)[: words[m.OUT_AT]])
+
+    def read_columns(self, rrtype: str) -> dict[str, list[Any]]:
+        """Columns of the line that was written last."""
+        memory, words = self._memory, self._memory.words
+        waiting = WaitingLines(1)
+        waiting.add(
+            Lines(
+                memory.octets(m.OUT)[: words[m.OUT_AT]],
+                memory.rows(m.RESULTS)[: m.RESULT_WORDS].tobytes(),
+                1,
+                memory.rows(m.RECORDS)[: words[m.N_RECORDS] * m.RECORD_WORDS].tobytes(),
+                (rrtype,),
+                (_LABEL,),
+            )
+        )
+        return {name: column.to_pylist() for name, column in waiting.pop(0).items()}
 
 
 class Comparison:
@@ -141,9 +161,8 @@ class Comparison:
         except Malformed:
             self.faults.append(("accepted, but malformed", packet))
             return
-        expected = _result(Question(name, rrtype), reply)
-        if expected is None or lines[0] != _without_times(LineWriter().write([expected]).encode()):
-            self.faults.append(("another line", packet))
+        if fault := self._find_fault(lines[0], _result(Question(name, rrtype), reply)):
+            self.faults.append((fault, packet))
             return
         try:
             whole = read_reply(packet, end, additionals=True)
@@ -154,6 +173,15 @@ class Comparison:
             return
         if found:
             self.faults.append((f"dnspython: {found[0]}", packet))
+
+    def _find_fault(self, line: bytes, expected: Result | None) -> str:
+        """How the last line or its columns differ from the result of the reference engine."""
+        if expected is None or line != _without_times(LineWriter().write([expected]).encode()):
+            return "another line"
+        columns = self._loop.read_columns(expected.question.type)
+        table = tabulate([expected], 1).to_pydict()
+        is_same = all(columns[key] == table[key] for key in columns.keys() - {"rtt_ms", "at"})
+        return "" if is_same else "other columns"
 
 
 def _without_times(line: bytes) -> bytes:

@@ -48,6 +48,6 @@ class CountingRun(CompiledRun):
 
     def pop_denials(self) -> list[tuple[int, DnsStatus]]:
         """Tag and status of the denials of the last step that have no row in ``counts``."""
-        numbers = memoryview(self.pop_lines().numbers).cast("q").tolist()
-        pairs = zip(numbers[::2], numbers[1::2], strict=True)
+        words, n = memoryview(self.pop_lines().rows).cast("q").tolist(), m.RESULT_WORDS
+        pairs = zip(words[m.R_TAG :: n], words[m.R_STATUS :: n], strict=True)
         return [(tag, STATUSES[status]) for tag, status in pairs]

@@ -37,6 +37,7 @@ from crawlers.compiled.layout import (
     N_DEFERRED,
     N_EXPIRED,
     N_FREE,
+    N_RECORDS,
     N_RESULTS,
     N_SLOTS,
     N_UNUSUAL,
@@ -57,11 +58,21 @@ from crawlers.compiled.layout import (
     Q_TYPE,
     QUESTION_CELL,
     QUESTIONS,
+    R_ANSWERS,
     R_AT,
+    R_AUTHORITIES,
+    R_NAME,
+    R_NAME_END,
+    R_RTT,
+    R_SERVER,
+    R_STATUS,
     R_TAG,
+    R_TYPE,
     RECEIVE_CELL,
     RECEIVE_CELLS,
     RECEIVE_HEADERS,
+    RECORD_WORDS,
+    RECORDS,
     RESULT_WORDS,
     RESULTS,
     S_ANSWERED,
@@ -91,6 +102,7 @@ from crawlers.compiled.layout import (
     UNUSUAL_WORDS,
     WAIT_UNTIL,
 )
+from crawlers.compiled.records import read_two
 from crawlers.compiled.replies import NOERROR as HAS_ANSWERS
 from crawlers.compiled.replies import classify, write_end, write_reply
 from crawlers.compiled.sending import send_all
@@ -168,18 +180,26 @@ def note_denial(words: Any, tag: Any, status: Any) -> Any:
         view_rows(words, COUNTS, COUNT_WORDS)[tag, status] += 1
         return
     result = view_rows(words, RESULTS, RESULT_WORDS)[words[N_RESULTS]]
-    result[R_TAG], result[R_AT] = tag, status
+    result[R_TAG], result[R_STATUS] = tag, status
     words[N_RESULTS] += 1
 
 
 @compile_bare
-def end_line(words: Any, put: Any, tag: Any, number: Any, rtt_us: Any) -> Any:
+def end_line(words: Any, packet: Any, put: Any, status: Any, slot: Any, number: Any) -> Any:
     """Write the end of a line, with the server of this number; the line becomes a result."""
     length = view_rows(words, SERVERS, SERVER_WORDS)[number, S_TEXT_LENGTH]
+    row, name = view_rows(words, SLOTS, SLOT_WORDS)[slot], view_rows(words, CHAIN, CHAIN_WORDS)[0]
+    rtt_us = words[NOW] - row[Q_SENT_AT]
     out, text = view_octets(words, OUT), view_cells(words, SERVER_TEXTS, SERVER_TEXT)[number]
     words[OUT_AT] = write_end(out, put, text, length, rtt_us, words[EPOCH] + words[NOW])
     result = view_rows(words, RESULTS, RESULT_WORDS)[words[N_RESULTS]]
-    result[R_TAG], result[R_AT] = tag, words[EPOCH] + words[NOW]
+    result[R_TAG], result[R_AT] = row[Q_TAG], words[EPOCH] + words[NOW]
+    result[R_STATUS], result[R_TYPE] = status, row[Q_TYPE]
+    result[R_SERVER], result[R_RTT] = number, rtt_us
+    result[R_ANSWERS] = read_two(packet, 6) if status == HAS_ANSWERS else 0
+    result[R_AUTHORITIES] = read_two(packet, 8)
+    result[R_NAME], result[R_NAME_END] = name[0], name[1]
+    words[N_RECORDS] += result[R_ANSWERS] + result[R_AUTHORITIES]
     words[N_RESULTS] += 1
 
 
@@ -205,6 +225,8 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
         view_rows(words, CHAIN, CHAIN_WORDS),
         out,
         words[OUT_AT],
+        view_rows(words, RECORDS, RECORD_WORDS),
+        words[N_RECORDS],
     )
     if put < 0:
         return False
@@ -214,7 +236,7 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
     if words[COUNTS]:
         note_denial(words, row[Q_TAG], status)
     else:
-        end_line(words, put, row[Q_TAG], number, rtt_us)
+        end_line(words, packet, put, status, slot, number)
     words[NOERROR + status] += 1
     server[S_ANSWERED] += 1
     server[S_RTT] = rtt_us

@@ -41,7 +41,8 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     LAST_LENGTH,  # of the question that was answered last, in octets
     LAST_TAG,  # of the same question
     N_COUNTED,  # tags below this have a row in COUNTS
-) = range(35)
+    N_RECORDS,  # rows in RECORDS
+) = range(36)
 
 # Words: addresses of regions.
 (
@@ -75,7 +76,8 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     TEXT,
     TAGS,  # tags of the questions of TEXT; absent (0): their numbers
     COUNTS,  # denials by tag and status; absent (0): every reply becomes a line
-) = range(40, 70)
+    RECORDS,  # of all lines in OUT; empty: they are not listed
+) = range(40, 71)
 # Added to the word of a region's address it gives the word of its length in octets.
 LENGTHS = 40
 N_WORDS = 112
@@ -111,10 +113,34 @@ SLOT_WORDS = 8
 # Columns of a question that cannot be encoded here: from TEXT, its number, its type.
 D_BEGIN, D_END, D_TAG, D_TYPE = range(4)
 DEFERRED_WORDS = 4
-# Columns of a line in OUT: tag of its question, microseconds since 1970. With COUNTS there are no
-# lines, and the second column is the status of a denial.
-R_TAG, R_AT = range(2)
-RESULT_WORDS = 2
+# Columns of a line in OUT. With COUNTS there are no lines, and a denial has a tag and a status.
+(
+    R_TAG,  # of its question
+    R_AT,  # microseconds since 1970
+    R_STATUS,
+    R_TYPE,  # index of the type
+    R_SERVER,  # row of the server
+    R_RTT,  # microseconds
+    R_ANSWERS,  # records in the answer section, the first of this line in RECORDS
+    R_AUTHORITIES,  # records behind them
+    R_NAME,  # offsets in OUT: where the name begins and ends
+    R_NAME_END,
+) = range(10)
+RESULT_WORDS = 10
+# Columns of a record in a line: offsets in OUT of its owner and of its data, then numbers.
+(
+    A_NAME,
+    A_NAME_END,
+    A_DATA,
+    A_DATA_END,
+    A_TYPE,
+    A_TTL,
+    A_UPPER,  # an address of the type AAAA: its upper and lower half
+    A_LOWER,  # and one of the type A
+) = range(8)
+RECORD_WORDS = 8
+# Octets of a record in OUT at least.
+LEAST_RECORD = 40
 # Columns of COUNTS: NOERROR (unused), NODATA, NXDOMAIN.
 COUNT_WORDS = 3
 MOST_RESULTS = 1 << 15

@@ -15,10 +15,13 @@ _PAGE = 4_096
 class Memory:
     """One block for so many servers, sockets and slots; nothing in it moves or grows.
 
-    ``words`` are the words of ``layout``; ``rows`` and ``octets`` give its regions.
+    ``words`` are the words of ``layout``; ``rows`` and ``octets`` give its regions. With
+    ``has_records`` the loop lists the records of its lines.
     """
 
-    def __init__(self, servers: int, channels: int, slots: int) -> None:
+    def __init__(
+        self, servers: int, channels: int, slots: int, *, has_records: bool = False
+    ) -> None:
         sizes = {
             m.SERVERS: servers * m.SERVER_WORDS * _WORD,
             m.CHANNELS: channels * m.CHANNEL_WORDS * _WORD,
@@ -47,6 +50,7 @@ class Memory:
             m.TIMESPEC: 2 * _WORD,
             m.CHAIN: 16 * m.CHAIN_WORDS * _WORD,
             m.LAST_QUESTION: m.QUESTION_CELL,
+            m.RECORDS: has_records * (m.OUT_OCTETS // m.LEAST_RECORD) * m.RECORD_WORDS * _WORD,
         }
         starts, end = {}, m.N_WORDS * _WORD
         for region, size in sizes.items():

@@ -5,6 +5,16 @@ from typing import Any
 import numpy as np
 
 from core.jit import compile_bare
+from crawlers.compiled.layout import (
+    A_DATA,
+    A_DATA_END,
+    A_LOWER,
+    A_NAME,
+    A_NAME_END,
+    A_TTL,
+    A_TYPE,
+    A_UPPER,
+)
 from crawlers.compiled.names import REFUSED, read_name
 from crawlers.compiled.text import is_mapped, write_ipv4, write_ipv6, write_number, write_text
 
@@ -174,9 +184,10 @@ def write_record(packet: Any, size: Any, at: Any, out: Any, put: Any) -> Any:
     """Write the record at ``at``.
 
     Returns the offset behind it in the packet (``REFUSED``: it is left to the reference engine),
-    the one behind its text, its type, the end of the owner's text and the start of the data's.
+    the one behind its text, its type, its lifetime, the end of the owner's text and the start of
+    the data's.
     """
-    refused = (REFUSED, put, 0, 0, 0)
+    refused = (REFUSED, put, 0, 0, 0, 0)
     put = write_text(out, put, NAME_FIELD)
     at, owner_end = read_name(packet, at, size, out, put)
     if at < 0 or at + 10 > size:
@@ -194,4 +205,26 @@ def write_record(packet: Any, size: Any, at: Any, out: Any, put: Any) -> Any:
     put = write_data(packet, code, at + 10, end, out, data_at)
     if put < 0:
         return refused
-    return end, write_text(out, put, _END), code, owner_end, data_at
+    return end, write_text(out, put, _END), code, ttl, owner_end, data_at
+
+
+@compile_bare
+def list_record(  # noqa: PLR0913
+    packet: Any, size: Any, at: Any, out: Any, put: Any, records: Any, n: Any
+) -> Any:
+    """Write the record at ``at``, and list it as row ``n`` of ``records`` if there are rows.
+
+    Returns the same, without the lifetime.
+    """
+    end, behind, code, ttl, owner_end, data_at = write_record(packet, size, at, out, put)
+    if end >= 0 and n < len(records):
+        row = records[n]
+        row[A_NAME], row[A_NAME_END] = put + len(NAME_FIELD), owner_end
+        row[A_DATA], row[A_DATA_END] = data_at, behind - len(_END)
+        row[A_TYPE], row[A_TTL] = code, ttl
+        if code == _A:
+            row[A_LOWER] = read_four(packet, end - 4)
+        elif code == _AAAA:
+            row[A_UPPER] = read_four(packet, end - 16) << 32 | read_four(packet, end - 12)
+            row[A_LOWER] = read_four(packet, end - 8) << 32 | read_four(packet, end - 4)
+    return end, behind, code, owner_end, data_at

@@ -11,7 +11,7 @@ import numpy as np
 from core.jit import compile_bare
 from crawlers.compiled.layout import LONGEST_LINE, SERVER_TEXT
 from crawlers.compiled.names import REFUSED, read_name
-from crawlers.compiled.records import MOST_RECORD, NAME_FIELD, read_four, read_two, write_record
+from crawlers.compiled.records import MOST_RECORD, NAME_FIELD, list_record, read_four, read_two
 from crawlers.compiled.text import write_number, write_padded, write_part, write_text, write_time
 
 _CNAME, _OPT = 5, 41
@@ -56,16 +56,27 @@ def is_same(out: Any, a: Any, a_end: Any, b: Any, b_end: Any) -> Any:
 
 @compile_bare
 def write_section(  # noqa: PLR0913
-    packet: Any, size: Any, at: Any, count: Any, out: Any, put: Any, end: Any
+    packet: Any,
+    size: Any,
+    at: Any,
+    count: Any,
+    out: Any,
+    put: Any,
+    end: Any,
+    records: Any,
+    first: Any,
 ) -> Any:
-    """Write so many records; returns the offsets behind them in packet and text."""
+    """Write so many records, and list them from row ``first`` on.
+
+    Returns the offsets behind them in packet and text.
+    """
     for i in range(count):
         if put + MOST_RECORD > end:
             return REFUSED, put
         if i:
             out[put] = _COMMA
             put += 1
-        at, put, _, _, _ = write_record(packet, size, at, out, put)
+        at, put, _, _, _ = list_record(packet, size, at, out, put, records, first + i)
         if at < 0:
             break
     return at, put
@@ -73,7 +84,17 @@ def write_section(  # noqa: PLR0913
 
 @compile_bare
 def write_answers(  # noqa: C901, PLR0913
-    packet: Any, size: Any, at: Any, count: Any, code: Any, chain: Any, out: Any, put: Any, end: Any
+    packet: Any,
+    size: Any,
+    at: Any,
+    count: Any,
+    code: Any,
+    chain: Any,
+    out: Any,
+    put: Any,
+    end: Any,
+    records: Any,
+    first: Any,
 ) -> Any:
     """Write the answers if they are one chain of aliases in order, with records of ``code`` behind.
 
@@ -88,7 +109,9 @@ def write_answers(  # noqa: C901, PLR0913
             out[put] = _COMMA
             put += 1
         owner = put + len(NAME_FIELD)
-        at, put, found, owner_end, data_at = write_record(packet, size, at, out, put)
+        at, put, found, owner_end, data_at = list_record(
+            packet, size, at, out, put, records, first + i
+        )
         if at < 0 or not is_same(out, owner, owner_end, chain[links, 0], chain[links, 1]):
             return REFUSED, put
         if found == code:
@@ -175,11 +198,14 @@ def write_reply(  # noqa: PLR0913
     chain: Any,
     out: Any,
     put: Any,
+    records: Any,
+    first: Any,
 ) -> Any:
     """Write a reply up to its authorities; returns the offset behind, or ``REFUSED``.
 
     The question was matched before and ends at ``question_end``; ``code`` is its type, and
-    ``type_text`` begins with the length of the type's name.
+    ``type_text`` begins with the length of the type's name. Its records are listed from row
+    ``first`` of ``records`` on, if there are rows; its name is the first one of ``chain``.
     """
     end = put + LONGEST_LINE - SERVER_TEXT
     put = write_text(out, put, NAME_FIELD)
@@ -193,7 +219,9 @@ def write_reply(  # noqa: PLR0913
     at = question_end
     if status == NOERROR:
         put = write_text(out, put, _STATUS_NOERROR)
-        at, put = write_answers(packet, size, at, read_two(packet, 6), code, chain, out, put, end)
+        count = read_two(packet, 6)
+        at, put = write_answers(packet, size, at, count, code, chain, out, put, end, records, first)
+        first += count
     elif status == NODATA:
         put = write_text(out, put, _STATUS_NODATA)
     else:
@@ -201,7 +229,7 @@ def write_reply(  # noqa: PLR0913
     if at < 0:
         return REFUSED
     put = write_text(out, put, _AUTHORITIES)
-    at, put = write_section(packet, size, at, read_two(packet, 8), out, put, end)
+    at, put = write_section(packet, size, at, read_two(packet, 8), out, put, end, records, first)
     if at < 0 or skip_additionals(packet, size, at, read_two(packet, 10)) != size:
         return REFUSED
     return put

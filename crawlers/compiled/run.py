@@ -16,6 +16,7 @@ from core.statuses import DnsStatus
 from crawlers.compiled import layout as m
 from crawlers.compiled.memory import Memory
 from crawlers.dns.message import TYPE_CODES
+from crawlers.dns.name_codec import read_question_name
 from crawlers.engine.config import NO_LINES, Block, EngineConfig, Lines, Question, Result
 from crawlers.engine.query_run import Run
 from crawlers.engine.sockets import Channel, Peer, Waiting
@@ -53,6 +54,8 @@ class CompiledRun(Run):
         types: Sequence[str],
         blocks: Iterator[Block],
         nap_us: int = 300,
+        *,
+        has_records: bool = False,
     ) -> None:
         engine.end_runs()
         super().__init__(engine)
@@ -63,13 +66,15 @@ class CompiledRun(Run):
         self._peers = engine.own_peers
         connected = engine.sockets.connected()
         self._channels = [c for peer in self._peers for _, c in connected if c.peer is peer]
-        self._memory = Memory(len(self._peers), len(self._channels), engine.config.window)
+        n_peers, n_channels = len(self._peers), len(self._channels)
+        self._memory = Memory(n_peers, n_channels, engine.config.window, has_records=has_records)
+        self._labels = tuple(peer.label for peer in self._peers)
         self._words = self._memory.words
         self._servers = self._memory.rows(m.SERVERS)
         self._table = self._memory.idents()
         self._counters = (
             *(m.OUT_AT, m.N_EXPIRED, m.N_DEFERRED, m.N_UNUSUAL, m.N_RESULTS, m.SENT),
-            m.SEND_ERROR,
+            *(m.SEND_ERROR, m.N_RECORDS),
             *(counter for counter, _ in _STATUSES),
         )
         self._set_constants({id(c): number for number, c in connected}, nap_us)
@@ -220,11 +225,7 @@ class CompiledRun(Run):
     def _note_step(self, permits: list[int]) -> None:
         """Bring windows, round trips, limits and counters up to date with what came."""
         words, stats, now = self._words, self.engine.stats, self.now()
-        n_words = words[m.N_RESULTS] * m.RESULT_WORDS
-        self._lines = Lines(
-            self._memory.octets(m.OUT)[: words[m.OUT_AT]],
-            self._memory.rows(m.RESULTS)[:n_words].tobytes(),
-        )
+        self._lines = self._read_lines()
         for counter, status in _STATUSES:
             if words[counter]:
                 stats.count(status, words[counter])
@@ -242,9 +243,18 @@ class CompiledRun(Run):
                 if self.config.outage_limit:
                     self.outages.note_resolved(peer, self._last_question(), now)
 
+    def _read_lines(self) -> Lines:
+        """The results of the step; without a copy of their text."""
+        words, memory = self._words, self._memory
+        rows = memory.rows(m.RESULTS)[: words[m.N_RESULTS] * m.RESULT_WORDS].tobytes()
+        records = memory.rows(m.RECORDS)[: words[m.N_RECORDS] * m.RECORD_WORDS].tobytes()
+        text = memory.octets(m.OUT)[: words[m.OUT_AT]]
+        return Lines(text, rows, words[m.N_RESULTS], records, self._types, self._labels)
+
     def _last_question(self) -> Question:
         asked = bytes(self._memory.octets(m.LAST_QUESTION)[: self._words[m.LAST_LENGTH]])
-        return self._create_question(_name_of(asked), self._types[0], self._words[m.LAST_TAG])
+        name, tag = read_question_name(asked), self._words[m.LAST_TAG]
+        return self._create_question(name, self._types[0], tag)
 
     def _create_question(self, name: str, rrtype: str, tag: int) -> Question:
         """A question of the loop as the reference engine has it."""
@@ -365,7 +375,7 @@ class CompiledRun(Run):
 
     def _question(self, slot: int) -> Question:
         row = self._row(slot)
-        name = _name_of(self._asked(slot))
+        name = read_question_name(self._asked(slot))
         return self._create_question(name, self._types[row[m.Q_TYPE]], row[m.Q_TAG])
 
     def _waiting(self, slot: int) -> Waiting:
@@ -385,12 +395,3 @@ class CompiledRun(Run):
         server = self._peers.index(peer)
         self._set_server(server, m.S_IN_FLIGHT, self._of_server(server, m.S_IN_FLIGHT) - 1)
         peer.compiled_in_flight -= 1
-
-
-def _name_of(asked: bytes) -> str:
-    """The plain name in a question section."""
-    labels, at = [], 0
-    while length := asked[at]:
-        labels.append(asked[at + 1 : at + 1 + length].decode().lower())
-        at += length + 1
-    return ".".join(labels)

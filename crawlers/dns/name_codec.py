@@ -169,6 +169,15 @@ def plain_name(packet: bytes, offset: int) -> str:
     return text if text.count(".") == dots and "\\" not in text and len(text) <= _MAX_TEXT else ""
 
 
+def read_question_name(asked: bytes) -> str:
+    """The name in a question section that the compiled loop encoded: plain, in any case."""
+    labels, at = [], 0
+    while length := asked[at]:
+        labels.append(asked[at + 1 : at + 1 + length].decode().lower())
+        at += length + 1
+    return ".".join(labels)
+
+
 def quote(data: bytes) -> str:
     """A character string unchanged between quotation marks."""
     text = data.decode("latin-1")

@@ -68,21 +68,23 @@ class Block(NamedTuple):
 
 
 class Lines(NamedTuple):
-    """Results as JSON lines; ``numbers`` holds two 64-bit integers for each.
+    """Results of the compiled loop as JSON lines, and as rows of 64-bit numbers.
 
-    These are the tag of its question and microseconds since the epoch (UTC). ``text`` is read
-    before the next step of its run, which writes to the same memory.
+    ``rows`` has a row for each line, ``records`` one for each record in it where these are wanted,
+    both with the columns of ``crawlers.compiled.layout``. A row names its type and server by its
+    place in ``types`` and ``servers``. ``text`` is read before the next step of its run, which
+    writes to the same memory.
     """
 
     text: bytes | memoryview
-    numbers: bytes
+    rows: bytes
+    n_lines: int
+    records: bytes = b""
+    types: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
 
-    @property
-    def n_lines(self) -> int:
-        return len(self.numbers) // 16
 
-
-NO_LINES = Lines(b"", b"")
+NO_LINES = Lines(b"", b"", 0)
 
 
 @dataclass(frozen=True, slots=True)

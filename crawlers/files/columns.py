@@ -2,11 +2,9 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.json
 
-from crawlers.engine.config import Lines, Question, Result
+from crawlers.engine.config import Question, Result
 from lake import columns
 
 SCHEMA = pa.schema(
@@ -27,15 +25,6 @@ SCHEMA = pa.schema(
         ("subnet", pa.string()),
         ("scope", pa.int16()),
     ]
-)
-
-# Fields of a line that become a column unchanged.
-_LINE = pa.schema(
-    [
-        SCHEMA.field(name)
-        for name in ("name", "type", "status", "answers", "authorities", "resolver", "protocol")
-    ]
-    + [SCHEMA.field("attempts"), SCHEMA.field("rtt_ms")]
 )
 
 
@@ -60,28 +49,6 @@ def tabulate(results: Sequence[Result], types_per_name: int) -> pa.Table:
         pa.array(scopes, pa.int16()),
     ]
     return pa.Table.from_arrays(arrays, schema=SCHEMA)
-
-
-def tabulate_lines(lines: Lines, types_per_name: int) -> pa.Table:
-    """The same from JSON lines of questions without a client subnet."""
-    numbers = np.frombuffer(lines.numbers, np.int64).reshape(-1, 2)
-    read = pa.json.read_json(
-        pa.BufferReader(lines.text),
-        pa.json.ReadOptions(use_threads=False, block_size=len(lines.text) + 1),
-        pa.json.ParseOptions(explicit_schema=_LINE, unexpected_field_behavior="ignore"),
-    )
-    missing = pa.nulls(len(read))
-    more = {
-        "name_id": pa.array(numbers[:, 0] // types_per_name),
-        "ipv4": columns.ipv4_of(read["answers"]),
-        "ipv6": columns.ipv6_of(read["answers"]),
-        "at": pa.array(numbers[:, 1]).cast(SCHEMA.field("at").type),
-        "subnet": missing.cast(pa.string()),
-        "scope": missing.cast(pa.int16()),
-    }
-    arrays = [more.get(field.name) for field in SCHEMA]
-    chosen = [read[f.name] if a is None else a for f, a in zip(SCHEMA, arrays, strict=True)]
-    return pa.Table.from_arrays(chosen, schema=SCHEMA)
 
 
 def _tag(result: Result) -> int:

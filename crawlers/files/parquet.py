@@ -8,22 +8,27 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from core.files import replace_file
 from crawlers.engine.config import Lines, Result
-from crawlers.files.columns import SCHEMA, tabulate, tabulate_lines
+from crawlers.files.columns import SCHEMA, tabulate
+from crawlers.files.line_columns import WaitingLines
 
 _ROWS_PER_GROUP = 1 << 15
 _ROWS_PER_PART = 1 << 20
+# Text of lines that may wait: long answers fill memory sooner than many.
+_MOST_OCTETS = 1 << 27
 # Columns of few values have dictionaries. Names and addresses hardly repeat: theirs would take more
 # processor time than the compression, and more octets.
 _WITH_DICTIONARY = [
     *("type", "status", "resolver", "protocol", "answers.list.element.type"),
     *(f"authorities.list.element.{field}" for field in ("name", "type", "data")),
 ]
+# Those by which a reader leaves groups of rows out.
+_WITH_STATISTICS = ["name_id", "name", "type", "status", "at"]
 
 
 class ParquetSink:
@@ -36,11 +41,12 @@ class ParquetSink:
         self._parts: int = mark["parts"]
         self._is_sorted: bool = mark["is_sorted"]
         self._last_id: int = mark["last_id"]
-        # What is not written yet: results, lines, and both as tables.
+        # What is not written yet, the number of the question that is next in order, and how many
+        # rows have to wait before it is worth looking for a group of them.
         self._results: list[Result] = []
-        self._lines: list[Lines] = []
-        self._n_lines = 0
-        self._tables: list[pa.Table] = []
+        self._lines = WaitingLines(types_per_name)
+        self._next_tag = (self._last_id + 1) * types_per_name
+        self._due_at = _ROWS_PER_GROUP
         self._rows = 0
         self._writer: pq.ParquetWriter | None = None
         for part in self._all_parts():
@@ -52,28 +58,45 @@ class ParquetSink:
         self._write_if_full()
 
     def write_lines(self, lines: Lines) -> None:
-        self._lines.append(Lines(bytes(lines.text), lines.numbers))
-        self._n_lines += lines.n_lines
+        self._lines.add(lines)
         self._write_if_full()
 
     def _write_if_full(self) -> None:
-        rows = len(self._results) + self._n_lines + sum(map(len, self._tables))
-        if rows >= 2 * _ROWS_PER_GROUP:
-            # The later half waits, so that answers that come a little late find their place.
-            table = self._waiting()
-            self._write_group(table[:_ROWS_PER_GROUP])
-            self._tables = [table[_ROWS_PER_GROUP:]]
+        rows = len(self._results) + len(self._lines)
+        if rows >= self._due_at or self._lines.octets >= _MOST_OCTETS:
+            self._write_ready(rows)
 
-    def _waiting(self) -> pa.Table:
-        """All that is not written yet, in the order of the list."""
-        tables, self._tables = self._tables, []
-        if self._results:
-            tables.append(tabulate(self._results, self._types_per_name))
-        if self._lines:
-            text, numbers = (b"".join(part) for part in zip(*self._lines, strict=True))
-            tables.append(tabulate_lines(Lines(text, numbers), self._types_per_name))
-        self._results, self._lines, self._n_lines = [], [], 0
-        return _sort(pa.concat_tables(tables or [SCHEMA.empty_table()]))
+    def _write_ready(self, rows: int) -> None:
+        """Write the rows that no open question precedes; the first half if too many have to wait.
+
+        The others wait, so that answers that come a little late find their place.
+        """
+        others = np.array([r.question.tag for r in self._results], np.int64)
+        tags = np.sort(np.append(self._lines.tags(), others))
+        n_late = int(np.searchsorted(tags, self._next_tag))
+        is_next = tags[n_late:] == self._next_tag + np.arange(rows - n_late)
+        n_ready = rows if is_next.all() else n_late + int(is_next.argmin())
+        is_full = rows >= 2 * _ROWS_PER_GROUP or self._lines.octets >= _MOST_OCTETS
+        if n_ready < _ROWS_PER_GROUP // 2 and not is_full:
+            self._due_at = rows + _ROWS_PER_GROUP // 8
+            return
+        n_ready = max(1, n_ready, rows // 2) if is_full else n_ready
+        self._write_up_to(int(tags[n_ready - 1]))
+        self._due_at = max(_ROWS_PER_GROUP, rows - n_ready + _ROWS_PER_GROUP // 2)
+
+    def _write_up_to(self, last_tag: int) -> None:
+        """Write the rows of the questions up to a number."""
+        chosen = [r for r in self._results if r.question.tag <= last_tag]
+        self._results = [r for r in self._results if r.question.tag > last_tag]
+        tables = [tabulate(chosen, self._types_per_name)] if chosen else []
+        if len(self._lines):
+            found = self._lines.pop(last_tag)
+            arrays = [found[field.name] for field in SCHEMA]
+            tables.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
+        table = pa.concat_tables(tables or [SCHEMA.empty_table()])
+        if len(table):
+            self._write_group(_sort(table) if len(tables) > 1 else table)
+        self._next_tag = max(self._next_tag, last_tag + 1)
 
     def is_due(self, now: float) -> bool:
         return self._rows >= _ROWS_PER_PART
@@ -103,9 +126,9 @@ class ParquetSink:
         self._last_id = max(self._last_id, last)
 
     def _close_part(self) -> None:
-        rest = self._waiting()
-        if len(rest):
-            self._write_group(rest)
+        if self._results or len(self._lines):
+            waiting = [int(self._lines.tags().max(initial=0))]
+            self._write_up_to(max([*waiting, *(r.question.tag for r in self._results)]))
         elif not self._parts and self._writer is None:
             self._writer = _open_writer(self._part(self._parts))
         if self._writer is not None:
@@ -126,6 +149,9 @@ class ParquetSink:
 
 def _merge(parts: Sequence[Path], path: Path, last_id: int, types_per_name: int) -> None:
     """Write all rows in order; only the row groups that hold a range of numbers are read for it."""
+    # Loading it takes as long as some hundred thousand rows, and most runs end in order.
+    import pyarrow.dataset as ds  # noqa: PLC0415
+
     source = ds.dataset([str(p) for p in parts], schema=SCHEMA)
     names_per_group = max(1, _ROWS_PER_GROUP // types_per_name)
     with _open_writer(path) as writer:
@@ -136,7 +162,13 @@ def _merge(parts: Sequence[Path], path: Path, last_id: int, types_per_name: int)
 
 
 def _open_writer(path: Path) -> pq.ParquetWriter:
-    return pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=_WITH_DICTIONARY)
+    return pq.ParquetWriter(
+        path,
+        SCHEMA,
+        compression="zstd",
+        use_dictionary=_WITH_DICTIONARY,
+        write_statistics=_WITH_STATISTICS,
+    )
 
 
 def _sort(rows: pa.Table) -> pa.Table:

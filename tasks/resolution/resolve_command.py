@@ -123,7 +123,7 @@ class _Compiled:
         self,
         engine: Engine,
         names: NameList,
-        types: Sequence[str],
+        job: ListJob,
         earlier: Checkpoint | None,
         step: Step,
     ) -> None:
@@ -133,7 +133,7 @@ class _Compiled:
             if earlier
             else ([], names.blocks())
         )
-        self._run = CompiledRun(engine, step, types, blocks)
+        self._run = CompiledRun(engine, step, job.types, blocks, has_records=job.is_parquet)
         self._run.ask_singly(left)
         self.step = self._run.step
 
@@ -328,7 +328,7 @@ def _open_resolver(
     with open_engine(options) as engine:
         step = _find_compiled(job, engine, total)
         if step:
-            yield _Compiled(engine, names, job.types, earlier, step)
+            yield _Compiled(engine, names, job, earlier, step)
         else:
             yield _Recursive(engine, names, _questions(names, earlier))
 
