@@ -21,6 +21,7 @@ from tasks.surveys import derived as survey_derived
 from tasks.surveys import shard_run
 from testbed.worlds.loading import named_domains
 from webapp.store.models import Survey
+from webapp.store.object_storage import files
 from webapp.store.surveys import derived, selectors, services, waiting
 
 # The one part of a table that is brought; a second import replaces it.
@@ -115,6 +116,8 @@ def _remove_derived(slug: str) -> None:
     """Drop what pages read at once; comparisons are made again on request."""
     for folder in (derived.root() / slug, *derived.root().glob(f"*/against/{slug}")):
         shutil.rmtree(folder, ignore_errors=True)
+        files.unregister(folder)
+    files.unregister_containing(f"/against/{slug}/")
 
 
 def compare(slug: str, scale: str | None = None) -> list[paper_comparison.ComparedCell]:

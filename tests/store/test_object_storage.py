@@ -13,10 +13,14 @@ from analysis.reporting import survey_tables
 from core.errors import BadInput, Damaged, MissingData, Unavailable
 from lake import parts
 from tests.analysis.deployment.world_cast import CAST, SURVEY, write_lake
+from tests.audits.test_evaluation import audit as evaluated
+from tests.audits.test_evaluation import facts
 from tests.store.s3_server import BUCKET, run_s3_server
-from webapp.store.models import StoredFile
+from webapp.store.audits import findings, lists
+from webapp.store.models import Audit, StoredFile
 from webapp.store.object_storage import bucket, files
-from webapp.store.surveys import uploads
+from webapp.store.recommendations import services as recommendations
+from webapp.store.surveys import derived, uploads
 
 pytestmark = pytest.mark.django_db
 
@@ -161,4 +165,51 @@ def test_without_the_setting_nothing_is_asked(settings, tmp_path):
     files.publish(Path("nowhere"), tmp_path / "x")
     files.fetch(tmp_path / "x")
     files.unregister(tmp_path / "x")
+    assert not StoredFile.objects.exists()
+
+
+def test_a_folder_of_derived_files_is_built_once_for_all_machines(machine):
+    machine("first")
+    place = derived.Derived(derived.root() / "spring" / "index-1")
+    assert not place.is_ready
+    with place.build() as folder:
+        (folder / "part").mkdir()
+        (folder / "part" / "names").write_text("a")
+    machine("second")
+    there = derived.Derived(derived.root() / "spring" / "index-1")
+    assert there.folder != place.folder
+    assert not there.folder.exists()
+    assert there.is_ready
+    assert (there.folder / "part" / "names").read_text() == "a"
+    files.unregister(derived.root() / "spring")
+    machine("third")
+    assert not derived.Derived(derived.root() / "spring" / "index-1").is_ready
+
+
+def test_files_of_audits_lists_and_recommendations_need_no_shared_folder(
+    machine, django_user_model
+):
+    owner = django_user_model.objects.create_user("oregon")
+    machine("first")
+    saved = lists.create_list(owner, "shops", b"shop.example\n")
+    row = recommendations.create({"latency": b"vantage,region,ms\n"}, {"k": 1})
+    machine("second")
+    assert lists.read_list(saved) == b"shop.example\n"
+    (path,) = recommendations.paths_of(row).values()
+    assert path.read_bytes() == b"vantage,region,ms\n"
+    lists.delete_list(saved)
+    recommendations.delete(row)
+    assert not StoredFile.objects.exists()
+
+
+def test_findings_are_read_where_they_were_not_written(machine):
+    audit = Audit(slug="nightly", attempt=1, fail_on="high")
+    machine("first")
+    findings.write(audit, evaluated(facts()))
+    written = findings.read_document(audit)
+    machine("second")
+    findings._file.cache_clear()
+    assert not findings.folder_of("nightly").exists()
+    assert findings.read_document(audit) == written
+    findings.drop_others(audit, keep_own=False)
     assert not StoredFile.objects.exists()

@@ -80,6 +80,7 @@ def remove_survey(survey: Survey) -> None:
     for folder in _folders(slug):
         shutil.rmtree(folder, ignore_errors=True)
         files.unregister(folder)
+    files.unregister_containing(f"/against/{slug}/")
     zone_services.remove_files(slug)
     with suppress(OSError):  # something else is still there
         (Path(settings.LAKE_DIR) / slug).rmdir()
@@ -101,7 +102,7 @@ def remove_campaign(found: Campaign) -> None:
     begun = derived_files.parent.glob(f".{found.slug}.*")
     for folder in (selectors.lake_root() / found.slug, derived_files, *begun):
         shutil.rmtree(folder, ignore_errors=True)
-    files.unregister(selectors.lake_root() / found.slug)
+    files.unregister(selectors.lake_root() / found.slug, derived_files)
 
 
 def _folders(slug: str) -> list[Path]:

@@ -185,6 +185,7 @@ def _report(row: PoolReport) -> bytes:
 
 
 def _files(base: str, folder: Path) -> Iterator[Member]:
+    files.fetch_all(folder)
     for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
         if path.is_file():
             yield f"{base}/{path.relative_to(folder)}", path

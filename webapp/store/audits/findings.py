@@ -24,6 +24,7 @@ from audits.output.document import header_of
 from core.errors import Damaged, Unavailable
 from core.files import replace_file
 from webapp.store.models import Audit
+from webapp.store.object_storage import files
 from webapp.store.surveys.index import RowFile
 
 Row = dict[str, Any]
@@ -63,7 +64,7 @@ def path_of(audit: Audit) -> Path:
 def write(audit: Audit, report: AuditReport) -> tuple[Row, list[Row]]:
     """Write the findings of a report; return its header and its groups by rule.
 
-    Raises ``Unavailable`` when the disk refuses.
+    Raises ``Unavailable`` when the disk or the object storage refuses.
     """
     found = [(category, row) for category, rows in _categories(report) for row in rows]
     columns = [
@@ -83,6 +84,7 @@ def write(audit: Audit, report: AuditReport) -> tuple[Row, list[Row]]:
                 row_group_size=_GROUP_ROWS,
                 write_page_checksum=True,
             )
+            files.publish(temporary, path)
     except OSError as error:
         raise Unavailable(f"cannot write the findings: {error.strerror or error}") from error
     header = {
@@ -110,6 +112,7 @@ def drop_others(audit: Audit, *, keep_own: bool) -> None:
     unwanted = [path for path in own.parent.glob("findings-*.parquet") if path != own]
     for path in unwanted if keep_own else [own]:
         path.unlink(missing_ok=True)
+        files.unregister(path)
     with suppress(OSError):  # findings of another attempt stand there
         own.parent.rmdir()
 
@@ -157,6 +160,7 @@ def _groups(found: list[tuple[str, Row]]) -> list[Row]:
 
 @lru_cache(maxsize=32)
 def _file(path: Path) -> RowFile:
+    files.fetch(path)
     return RowFile(path)
 
 

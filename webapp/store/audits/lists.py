@@ -8,9 +8,9 @@ from typing import Any
 from django.conf import settings
 
 from core.errors import Damaged
-from core.files import write_bytes
 from webapp.store.audits import documents
 from webapp.store.models import SavedList
+from webapp.store.object_storage import files
 from webapp.store.surveys.services import plan_survey
 
 
@@ -47,7 +47,7 @@ def change_list(
 def _store(row: SavedList, name: str, data: bytes, gone: threading.Event | None) -> None:
     plan, _ = plan_survey(data, 0, gone)
     digest = documents.digest_of(data)
-    write_bytes(_path(row.slug, digest), data)
+    files.write(_path(row.slug, digest), data)
     values = {
         "name": name,
         "n_domains": plan.accepted,
@@ -60,11 +60,13 @@ def _store(row: SavedList, name: str, data: bytes, gone: threading.Event | None)
     for path in folder_of(row.slug).iterdir():
         if path.name.endswith(".txt") and path.stem != digest:
             path.unlink(missing_ok=True)
+            files.unregister(path)
 
 
 def read_list(row: SavedList) -> bytes:
     """The text as it was given; raises ``Damaged`` where its file is gone."""
     path = _path(row.slug, row.sha256)
+    files.fetch(path)
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
@@ -79,3 +81,4 @@ def delete_list(row: SavedList) -> None:
     """Delete a list with its file; audits of it stay."""
     row.delete()
     shutil.rmtree(folder_of(row.slug), ignore_errors=True)
+    files.unregister(folder_of(row.slug))

@@ -17,6 +17,7 @@ from webapp.store.audits import documents, findings
 from webapp.store.audits.policies import PolicyText
 from webapp.store.models import Audit, Campaign, SavedList, Survey
 from webapp.store.models.audits import ENDED
+from webapp.store.object_storage import files
 from webapp.store.requests.idempotency import KeyReused, check_key
 from webapp.store.surveys.services import Requester
 
@@ -216,3 +217,4 @@ def delete(row: Audit) -> None:
     """Delete an audit with its findings. A worker notices at its next renewal."""
     row.delete()
     shutil.rmtree(findings.folder_of(row.slug), ignore_errors=True)
+    files.unregister(findings.folder_of(row.slug))

@@ -23,6 +23,7 @@ from lake.parts import fetch_parts, part_path
 from webapp.store.access.visibility import visible
 from webapp.store.campaigns import table_files
 from webapp.store.models import Campaign, CampaignReport, VantagePoint
+from webapp.store.object_storage import files as object_files
 
 Row = dict[str, Any]
 # Beyond this number all vantage points are read instead of an IN filter.
@@ -136,6 +137,7 @@ def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.
                 table_files.write(folder / f"{name}.parquet", table)
         except OSError as error:
             raise Unavailable(f"tables cannot be written: {reason_of(error)}") from error
+        object_files.publish_folder(folder, folder_of(found))
         with transaction.atomic():
             found.reports.all().delete()
             CampaignReport.objects.bulk_create(rows)
@@ -144,7 +146,13 @@ def save_tables(found: Campaign, reports: Iterable[Any], files: Mapping[str, pa.
 
 def has_table(found: Campaign, name: str) -> bool:
     """Whether a large table was built."""
-    return (folder_of(found) / f"{name}.parquet").is_file()
+    return _table_path(found, name).is_file()
+
+
+def _table_path(found: Campaign, name: str) -> Path:
+    """The file of a large table, brought here with its copy if another machine has built it."""
+    object_files.fetch_all(folder_of(found))
+    return folder_of(found) / f"{name}.parquet"
 
 
 def read_table(
@@ -157,7 +165,7 @@ def read_table(
 
     Empty where it was not built.
     """
-    path = folder_of(found) / f"{name}.parquet"
+    path = _table_path(found, name)
     if not path.is_file():
         return pa.table({c: pa.nulls(0) for c in columns or ()})
     wanted = {k: list(v) if isinstance(v, list | tuple) else [v] for k, v in (equal or {}).items()}
@@ -270,4 +278,5 @@ def changed_pairs(before: Campaign, after: Campaign, metric: str) -> list[Row]:
 
 def file_names(found: Campaign) -> list[str]:
     """Names of the large tables that were built."""
+    object_files.fetch_all(folder_of(found))
     return sorted(path.stem for path in folder_of(found).glob("*.parquet"))

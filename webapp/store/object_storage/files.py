@@ -16,7 +16,7 @@ from django.conf import settings
 from django.db.models import Count, Q, QuerySet, Sum
 
 from core.errors import NephoscopeError, Unavailable
-from core.files import replace_file
+from core.files import replace_file, replace_folder
 from webapp.store.models import StoredFile
 from webapp.store.object_storage import bucket
 
@@ -98,11 +98,44 @@ def fetch_all(folder: Path) -> None:
         _fetch_rows(_below(folder))
 
 
+def publish_folder(work: Path, folder: Path) -> None:
+    """Store the files of ``work``, which will be renamed to ``folder``, in its place.
+
+    Raises ``Unavailable``.
+    """
+    if not is_configured():
+        return
+    written = [path for path in sorted(work.rglob("*")) if path.is_file()]
+    for path in written:
+        publish(path, folder / path.relative_to(work))
+    kept = [_relative(folder / path.relative_to(work)) for path in written]
+    _below(folder).exclude(path__in=kept).delete()
+
+
+def fetch_whole(folder: Path) -> bool:
+    """Copy a folder that is not here, and put it in place at once; whether it is stored.
+
+    Raises as ``fetch``.
+    """
+    rows = list(_below(folder)) if is_configured() else []
+    if rows:
+        with replace_folder(folder) as work:
+            for row in rows:
+                _copy(row, work / (Path(settings.DATA_DIR) / row.path).relative_to(folder))
+    return bool(rows)
+
+
 def unregister(*places: Path) -> None:
     """Take files, or all below folders, out of the manifest; their objects become garbage."""
     if is_configured():
         for place in places:
             _below(place).delete()
+
+
+def unregister_containing(text: str) -> None:
+    """Take all files with a text in their path out of the manifest."""
+    if is_configured():
+        StoredFile.objects.filter(path__contains=text).delete()
 
 
 def collect_garbage(now: datetime) -> Collected:
@@ -165,6 +198,7 @@ def _is_current(path: Path, row: StoredFile) -> bool:
 
 def _copy(row: StoredFile, path: Path) -> None:
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with replace_file(path) as temporary:
             bucket.download(row.key, row.sha256, temporary)
             os.utime(temporary, ns=(row.modified_ns, row.modified_ns))
@@ -184,5 +218,6 @@ def _relative(path: Path) -> str:
 
 
 def _is_private(path: Path) -> bool:
-    """Whether a file is temporary or derived: made again by itself on each machine."""
-    return any(part.startswith(".") for part in path.relative_to(settings.DATA_DIR).parts)
+    """Whether a file is temporary or derived, which is built again; snapshots cannot be."""
+    parts = path.relative_to(settings.DATA_DIR).parts
+    return any(part.startswith(".") and part != ".snapshots" for part in parts)

@@ -22,6 +22,7 @@ from core.statuses import FINAL_STATES
 from webapp.store.access import share_links
 from webapp.store.access.visibility import visible
 from webapp.store.models import Recommendation, Survey
+from webapp.store.object_storage import files as stored_files
 from webapp.store.requests.idempotency import KeyReused, check_key
 
 State = Recommendation.State
@@ -106,7 +107,7 @@ def create(
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        shutil.rmtree(folder_of(row.token), ignore_errors=True)
+        _remove_files(folder_of(row.token))
         return Recommendation.objects.get(idempotency_key=idempotency_key, owner=owner)
     return row
 
@@ -249,14 +250,13 @@ def folder_of(token: str) -> Path:
 
 def save_files(row: Recommendation, files: Mapping[str, bytes]) -> None:
     """Write the files of a question."""
-    folder = folder_of(row.token)
-    folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
-        (folder / f"{name}.csv").write_bytes(data)
+        stored_files.write(folder_of(row.token) / f"{name}.csv", data)
 
 
 def paths_of(row: Recommendation) -> dict[str, Path]:
     """The files of a question by what they are."""
+    stored_files.fetch_folder(folder_of(row.token))
     return {name: folder_of(row.token) / f"{name}.csv" for name in row.files}
 
 
@@ -316,7 +316,7 @@ def _own(row: Recommendation, **values: Any) -> bool:
 def delete(row: Recommendation) -> None:
     """Forget a question, its files and its answer."""
     row.delete()
-    shutil.rmtree(folder_of(row.token), ignore_errors=True)
+    _remove_files(folder_of(row.token))
 
 
 def _delete_expired() -> None:
@@ -340,4 +340,9 @@ def drop_orphans() -> None:
     known = set(Recommendation.objects.values_list("token", flat=True)) if old else set()
     for folder in old:
         if folder.name not in known:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove_files(folder)
+
+
+def _remove_files(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    stored_files.unregister(folder)

@@ -1,7 +1,7 @@
 """Files that are derived from finished surveys: where they stand, and how far their making is.
 
-They can be made again at any time, so they live beside the lake and know no row of the store; the
-folder is put in place by one rename when it is whole.
+They can be made again at any time, so they live beside the lake. A folder is put in place by one
+rename when it is whole, and is then in the object storage, too, where there is one.
 """
 
 import json
@@ -16,6 +16,7 @@ from django.conf import settings
 
 from core.files import replace_folder, write_text
 from webapp.store.models import Survey
+from webapp.store.object_storage import files
 
 # Builders report progress at each step; after this time without a report they count as dead.
 SILENT_S = 120.0
@@ -32,7 +33,8 @@ class Derived:
 
     @property
     def is_ready(self) -> bool:
-        return self.folder.is_dir()
+        """Whether it is here, or another machine has built it; raises as ``files.fetch``."""
+        return self.folder.is_dir() or files.fetch_whole(self.folder)
 
     @property
     def _status_file(self) -> Path:
@@ -64,6 +66,7 @@ class Derived:
         try:
             with replace_folder(self.folder) as work:
                 yield work
+                files.publish_folder(work, self.folder)
             self._status_file.unlink(missing_ok=True)
         except Exception as error:
             self.write_progress(FAILED, error=str(error)[:500])

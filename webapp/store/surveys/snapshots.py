@@ -15,7 +15,7 @@ from typing import Any
 
 from django.conf import settings
 
-from core.files import write_bytes
+from webapp.store.object_storage import files
 from webapp.store.surveys.selectors import ReportRow, reports
 
 _ID = re.compile(r"[0-9a-f]{16}")
@@ -45,6 +45,7 @@ def open_snapshot(slug: str, key: str) -> dict[str, ReportRow] | None:
     if identify(now) == key:
         _store(path, now)
         return now
+    files.fetch(path)
     return _read(path, now) if path.exists() else None
 
 
@@ -56,7 +57,7 @@ def _write(tables: Mapping[str, ReportRow]) -> bytes:
 
 def _store(path: Path, tables: Mapping[str, ReportRow]) -> None:
     if not path.exists():
-        write_bytes(path, gzip.compress(_write(tables), 6, mtime=0))
+        files.write(path, gzip.compress(_write(tables), 6, mtime=0))
 
 
 def _read(path: Path, now: Mapping[str, ReportRow]) -> dict[str, ReportRow]:

@@ -11,6 +11,9 @@ from core.errors import Damaged, MissingData
 from webapp.console.product_command import ProductCommand
 from webapp.store.object_storage import files
 
+# Folders of the data folder that machines share, beside those with a setting of their own.
+_SHARED = ("audits", "domain-lists", "recommendations", "zone-observations")
+
 
 class Command(ProductCommand):
     """Keep the lake in S3-compatible object storage."""
@@ -42,7 +45,8 @@ class Command(ProductCommand):
         return {"files": n, "bytes": octets}
 
     def _push(self, **_: Any) -> dict[str, int]:
-        shared = (settings.LAKE_DIR, settings.UPLOADS_DIR, settings.RANGES_DIR)
+        others = (Path(settings.DATA_DIR) / name for name in _SHARED)
+        shared = (settings.LAKE_DIR, settings.UPLOADS_DIR, settings.RANGES_DIR, *others)
         return {"uploaded": files.publish_missing(map(Path, shared))}
 
     def _fetch(self, **_: Any) -> dict[str, int]:
