@@ -4,8 +4,9 @@ No text is parsed: what is between two values is an element of the same Arrow ar
 and is left out when these are put in order.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,11 +20,32 @@ from crawlers.engine.config import Lines
 from lake import columns
 
 Integers = npt.NDArray[np.int64]
-_TYPE_NAMES = pa.array(TYPE_CODES, pa.string())
+
+
+def _numbers(values: npt.NDArray[Any], arrow_type: pa.DataType | None = None) -> pa.Array:
+    """An array of the same numbers without a copy.
+
+    ``pa.array`` loads pandas, which takes as long as some hundred thousand names.
+    """
+    kept = np.ascontiguousarray(values)
+    found = arrow_type or pa.from_numpy_dtype(kept.dtype)
+    return pa.Array.from_buffers(found, len(kept), [None, pa.py_buffer(kept)])
+
+
+def _texts(values: Iterable[str]) -> pa.StringArray:
+    """A short array of texts."""
+    octets = [value.encode() for value in values]
+    offsets = np.cumsum([0, *map(len, octets)], dtype=np.int32)
+    return pa.StringArray.from_buffers(
+        len(octets), pa.py_buffer(offsets), pa.py_buffer(b"".join(octets))
+    )
+
+
+_TYPE_NAMES = _texts(TYPE_CODES)
 _PLACE_OF_TYPE = np.zeros(max(TYPE_CODES.values()) + 1, np.int32)
 _PLACE_OF_TYPE[list(TYPE_CODES.values())] = np.arange(len(TYPE_CODES))
 # By number, as the loop has them.
-_STATUSES = pa.array([DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN], pa.string())
+_STATUSES = _texts([DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN])
 _ADDRESS_OCTETS = 16
 
 
@@ -72,7 +94,7 @@ class WaitingLines:
         order = np.flatnonzero(is_chosen)
         order = order[np.argsort(batch.rows[order, m.R_TAG], kind="stable")]
         found = _build_columns(batch, order, self._names)
-        found["name_id"] = pa.array(batch.rows[order, m.R_TAG] // self._types_per_name)
+        found["name_id"] = _numbers(batch.rows[order, m.R_TAG] // self._types_per_name)
         self._note_written(batch.is_waiting & ~is_chosen)
         self._n_waiting -= len(order)
         self.octets = sum(len(step.text) for step in self._steps)
@@ -140,18 +162,18 @@ def _build_columns(batch: _Step, order: Integers, names: Lines) -> dict[str, pa.
     authorities = _list_records(first[order] + n_answers, rows[m.R_AUTHORITIES])
     in_answers = batch.records[answers.records]
     return {
-        "name": fields.texts.take(pa.array(fields.of_rows[order])),
-        "type": pa.array(names.types, pa.string()).take(pa.array(rows[m.R_TYPE])),
-        "status": _STATUSES.take(pa.array(rows[m.R_STATUS])),
+        "name": fields.texts.take(_numbers(fields.of_rows[order])),
+        "type": _texts(names.types).take(_numbers(rows[m.R_TYPE])),
+        "status": _STATUSES.take(_numbers(rows[m.R_STATUS])),
         "ipv4": _ipv4_addresses(answers, in_answers),
         "ipv6": _ipv6_addresses(answers, in_answers),
         "answers": _records_column(batch, fields, answers),
         "authorities": _records_column(batch, fields, authorities),
-        "resolver": pa.array(names.servers, pa.string()).take(pa.array(rows[m.R_SERVER])),
-        "protocol": pa.repeat(pa.scalar("udp"), n),
-        "attempts": pa.array(np.ones(n, np.int32)),
-        "rtt_ms": pa.array(rows[m.R_RTT] / 1000),
-        "at": pa.array(rows[m.R_AT]).cast(pa.timestamp("us", tz="UTC")),
+        "resolver": _texts(names.servers).take(_numbers(rows[m.R_SERVER])),
+        "protocol": pa.repeat(_texts(["udp"])[0], n),
+        "attempts": _numbers(np.ones(n, np.int32)),
+        "rtt_ms": _numbers(rows[m.R_RTT] / 1000),
+        "at": _numbers(rows[m.R_AT], pa.timestamp("us", tz="UTC")),
         "subnet": pa.nulls(n, pa.string()),
         "scope": pa.nulls(n, pa.int16()),
     }
@@ -172,24 +194,24 @@ def _list_records(first: Integers, counts: Integers) -> _Lists:
 
 def _records_column(batch: _Step, fields: _Fields, lists: _Lists) -> pa.ListArray:
     codes, places = batch.records[lists.records, m.A_TYPE], fields.of_records[lists.records]
-    data = fields.texts.take(pa.array(places + 2))
+    data = fields.texts.take(_numbers(places + 2))
     if (codes == TYPE_CODES["TXT"]).any():
         # The only escapes that the loop writes are those of quotation marks around strings.
         data = pc.replace_substring(data, "\\", "")
     arrays = [
-        fields.texts.take(pa.array(places)),
-        _TYPE_NAMES.take(pa.array(_PLACE_OF_TYPE[codes])),
-        pa.array(batch.records[lists.records, m.A_TTL]),
+        fields.texts.take(_numbers(places)),
+        _TYPE_NAMES.take(_numbers(_PLACE_OF_TYPE[codes])),
+        _numbers(batch.records[lists.records, m.A_TTL]),
         data,
     ]
     records = pa.StructArray.from_arrays(arrays, fields=list(columns.RECORD))
-    return pa.ListArray.from_arrays(pa.array(lists.offsets), records)
+    return pa.ListArray.from_arrays(_numbers(lists.offsets), records)
 
 
 def _ipv4_addresses(lists: _Lists, records: Integers) -> pa.ListArray:
     is_wanted = records[:, m.A_TYPE] == TYPE_CODES["A"]
     numbers = records[is_wanted, m.A_LOWER].astype(np.uint32)
-    return pa.ListArray.from_arrays(_count_wanted(lists, is_wanted), pa.array(numbers))
+    return pa.ListArray.from_arrays(_count_wanted(lists, is_wanted), _numbers(numbers))
 
 
 def _ipv6_addresses(lists: _Lists, records: Integers) -> pa.ListArray:
@@ -205,4 +227,4 @@ def _ipv6_addresses(lists: _Lists, records: Integers) -> pa.ListArray:
 
 def _count_wanted(lists: _Lists, is_wanted: npt.NDArray[np.bool_]) -> pa.Array:
     """Offsets of the lists when only the wanted records are left in them."""
-    return pa.array(np.append(0, np.cumsum(is_wanted))[lists.offsets].astype(np.int32))
+    return _numbers(np.append(0, np.cumsum(is_wanted))[lists.offsets].astype(np.int32))
