@@ -142,6 +142,7 @@ FLOW = np.dtype(
         ("cut_end", "i8"),
         # CUBIC (RFC 9438).
         ("plateau", "f8"),
+        ("window_at_cut", "f8"),  # before the last one
         ("epoch", "i8"),
         ("inflection", "f8"),
         ("origin", "f8"),

@@ -22,16 +22,23 @@ _RATE_ERROR = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Speeds:
-    """Rates of the links of hosts and of those between switches, and the delay of each link."""
+    """Rates of the links of hosts and of those between switches, and the delays of links.
+
+    ``delay_s`` is that of each link; ``upper_delays_s`` replaces it from an edge switch up: one
+    value per level.
+    """
 
     host_bps: float = 10e9
     fabric_bps: float = 10e9
     delay_s: float = 1e-6
+    upper_delays_s: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
         check_range(self, "host_bps", 1e3, 8e12)
         check_range(self, "fabric_bps", 1e3, 8e12)
         check_range(self, "delay_s", 0, 10)
+        if not all(0 <= delay <= 10 for delay in self.upper_delays_s):
+            raise BadInput("delays are from 0 to 10 seconds", field="upper_delays_s")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +157,13 @@ def _with_links(
     hosts = sizes[0]
     rates = np.full(len(switches), float(speeds.fabric_bps))
     rates[:hosts] = rates[-hosts:] = speeds.host_bps
-    return Network(kind, *sizes, rates, np.full(len(switches), float(speeds.delay_s)), switches)
+    delays = np.full(len(switches), float(speeds.delay_s))
+    # Levels up and down mirror each other; the outermost one is that of the hosts.
+    first, end = hosts, len(switches) - hosts
+    for level, delay_s in zip(transmitters[1 : len(transmitters) // 2], speeds.upper_delays_s):
+        delays[first : first + len(level)] = delays[end - len(level) : end] = delay_s
+        first, end = first + len(level), end - len(level)
+    return Network(kind, *sizes, rates, delays, switches)
 
 
 def graph_network(hosts: int, cables: Sequence[tuple[int, int, float, float]]) -> Network:

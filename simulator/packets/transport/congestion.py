@@ -7,7 +7,7 @@ the smaller one counts (as a virtual switch enforces it through the receive wind
 from typing import Any
 
 from core.jit import compile_loop
-from simulator.packets.layout import CUBIC, DCTCP, FIXED_WINDOW, PS_PER_S
+from simulator.packets.layout import CUBIC, DCTCP, FIXED_WINDOW, LOSS, PS_PER_S
 
 _CUBIC_SCALE, _CUBIC_BETA = 0.4, 0.7
 _CUBIC_FRIENDLY = 3 * (1 - _CUBIC_BETA) / (1 + _CUBIC_BETA)
@@ -42,7 +42,9 @@ def _enlarge_by_cubic(flow: Any, packets: Any, now: Any) -> None:
     elapsed_s = (now - flow.epoch + flow.smoothed) / PS_PER_S
     target = flow.origin + _CUBIC_SCALE * (elapsed_s - flow.inflection) ** 3
     target = min(max(target, flow.window), 1.5 * flow.window)
-    flow.friendly += _CUBIC_FRIENDLY * packets / flow.window
+    # Above the window before the last cut the estimate grows as Reno does (RFC 9438, 4.3).
+    growth = _CUBIC_FRIENDLY if flow.friendly < flow.window_at_cut else 1.0
+    flow.friendly += growth * packets / flow.window
     flow.window += packets * (target - flow.window) / flow.window
     flow.window = max(flow.window, flow.friendly)
 
@@ -65,12 +67,26 @@ def cut_window(flow: Any, transport: Any) -> None:
         share = _CUBIC_BETA
         falls = flow.window < flow.plateau
         flow.plateau = flow.window * (1 + _CUBIC_BETA) / 2 if falls else flow.window
+        flow.window_at_cut = flow.window
         flow.epoch = 0
     flow.threshold = max(flow.window * share, 2.0)
     flow.window = flow.threshold
     if transport.edge:
         flow.edge_threshold = max(flow.edge_window / 2, transport.minimum_window)
         flow.edge_window = flow.edge_threshold
+
+
+@compile_loop
+def collapse_window(flow: Any, transport: Any) -> None:
+    """Start again from one packet after a timeout.
+
+    CUBIC forgets its plateau: the window at which slow start ends is the new one (RFC 9438, 4.8).
+    """
+    if flow.state != LOSS:
+        cut_window(flow, transport)
+    if transport.congestion_control != FIXED_WINDOW:
+        flow.window = 1.0
+        flow.plateau = 0.0
 
 
 @compile_loop
@@ -85,7 +101,8 @@ def react_to_marks(flow: Any, transport: Any, packets: Any, echo: Any) -> Any:
         flow.acknowledged = 0
         flow.echoed = 0
         flow.window_end = flow.next
-    if flow.una < flow.cut_end:
+    # The last packet from before a cut may be marked: only one from after it counts again.
+    if flow.una <= flow.cut_end:
         return False
     if not echo:
         return True

@@ -24,8 +24,6 @@ from simulator.packets.forwarding import fill_flow_routes, route_packet
 from simulator.packets.layout import (
     DATA,
     FIFO,
-    FIXED_WINDOW,
-    LOSS,
     NONE,
     OPEN,
     OPEN_LOOP,
@@ -37,6 +35,7 @@ from simulator.packets.ports.output import send
 from simulator.packets.samples import record_rtt
 from simulator.packets.tagging import choose_priority
 from simulator.packets.transport.congestion import (
+    collapse_window,
     cut_window,
     enlarge_edge_window,
     enlarge_window,
@@ -109,8 +108,10 @@ def _reset(flow: Any, number: Any, demand: Any, segment: Any) -> None:
     flow.lost = flow.sacked = flow.backoff = flow.in_network = 0
     flow.state = OPEN
     flow.smoothed = flow.variation = flow.plateau = flow.friendly = 0.0
+    flow.window_at_cut = 0.0
     flow.epoch = flow.last_sent = flow.paced_at = flow.waits = flow.probes = 0
-    flow.window_end = flow.acknowledged = flow.echoed = flow.cut_end = 0
+    flow.window_end = flow.acknowledged = flow.echoed = 0
+    flow.cut_end = NONE
     flow.cell = flow.cell_bytes = flow.transmissions = 0
     flow.received = flow.early = flow.in_order_cell = 0
     flow.held_first = NONE
@@ -313,10 +314,7 @@ def expire_timer(state: Any, slot: Any) -> None:
     if flow.probes:
         _probe(state, slot, transport)
         return
-    if flow.state != LOSS:
-        cut_window(flow, transport)
-    if transport.congestion_control != FIXED_WINDOW:
-        flow.window = 1.0
+    collapse_window(flow, transport)
     lose_all(flow, transport.recovery)
     flow.backoff = min(flow.backoff + 1, _LARGEST_BACKOFF)
     outcomes_of(state)[flow.id].timeouts += 1

@@ -67,6 +67,9 @@ ConfigureTcp(const Settings& s)
     Config::SetDefault("ns3::TcpSocket::SndBufSize", UintegerValue(1 << 24));
     Config::SetDefault("ns3::TcpSocket::RcvBufSize", UintegerValue(1 << 24));
     Config::SetDefault("ns3::TcpSocketBase::MinRto", TimeValue(MilliSeconds(200)));
+    // When recovery begins, proportional rate reduction of ns-3 sends two packets more than RFC 6937
+    // allows. A full queue drops them, and the window is reduced twice for one loss.
+    Config::SetDefault("ns3::TcpL4Protocol::RecoveryType", StringValue("ns3::TcpClassicRecovery"));
     // The packet simulator has no HyStart.
     Config::SetDefault("ns3::TcpCubic::HyStart", BooleanValue(false));
     if (s.transport == "TcpDctcp")
@@ -91,6 +94,8 @@ InstallQueue(const Settings& s, Ptr<NetDevice> device)
                                  "UseEcn", BooleanValue(true),
                                  "UseHardDrop", BooleanValue(false),
                                  "QW", DoubleValue(1.0),
+                                 // Marks each packet above the threshold, instead of a share.
+                                 "Gentle", BooleanValue(false),
                                  "MeanPktSize", UintegerValue(1500),
                                  "MinTh", DoubleValue(s.threshold - 0.01),
                                  "MaxTh", DoubleValue(s.threshold));

@@ -28,7 +28,8 @@ def test_a_flow_alone_ends_after_its_round_trips_and_its_bytes():
 
 
 def test_long_flows_fill_the_bottleneck_and_share_it():
-    network = dumbbell(4)
+    # With hosts exactly as fast as the bottleneck some flows lock the others out.
+    network = dumbbell(4, edge_bps=10.2e9)
     flows = create_flows(0.0, range(4), range(4, 8), ENDLESS_BYTES)
     run = Run(duration_s=0.03, warm_up_s=0.01, watched_links=(16,), sample_period_s=1e-5)
     result = simulate_network(network, flows, Transport("dctcp"), DCTCP_PORTS, run)
@@ -40,6 +41,26 @@ def test_long_flows_fill_the_bottleneck_and_share_it():
     steady = result.backlog_bytes[1000:, 0] / 1500
     assert steady.max() <= 65 + 2 * 4
     assert steady.min() > 0
+
+
+def test_dctcp_swings_and_marks_as_its_steady_state():
+    # Alizadeh et al. (SIGCOMM 2010), section 3.3, for one flow: at a window W of the pipe and K the
+    # share of marks is sqrt(2 / W), and the queue falls by W / 2 times that.
+    packet, threshold, rate_bps, rtt_s = 1500, 20, 1e8, 10e-3
+    result = simulate_network(
+        dumbbell(1, rate_bps, rtt_s / 6, edge_bps=10 * rate_bps),
+        create_flows(0.0, 0, 1, ENDLESS_BYTES),
+        Transport("dctcp", max_window=1024),
+        PortSettings(queue_bytes=None, mark_above_bytes=threshold * packet),
+        Run(duration_s=8.0, watched_links=(4,), sample_period_s=1e-3),
+    )
+    window = rate_bps * rtt_s / 8 / packet + threshold
+    share = np.sqrt(2 / window)
+    marked = result.marked[0] / (result.sent[0] - result.resent[0])
+    queue = result.backlog_bytes[3000:, 0] / packet
+    assert marked == pytest.approx(share, rel=0.15)
+    assert queue.max() == pytest.approx(threshold + 1, abs=1)
+    assert np.ptp(queue) == pytest.approx(window * share / 2, abs=1.5)
 
 
 @pytest.mark.parametrize("lost", [1, 2, 3, 4])
