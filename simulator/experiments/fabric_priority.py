@@ -197,7 +197,12 @@ EXPERIMENT = Experiment(
         Parameter("initial_packets", 10, "window at the start of a flow", low=1, high=256),
         Parameter("window_packets", 1024, "largest window", low=256, high=4096),
         Parameter(
-            "host_queue_kb", 10, "bytes of TCP in the queue of a host", unit="kB", low=2, high=10_000
+            "host_queue_kb",
+            10,
+            "bytes of TCP in the queue of a host",
+            unit="kB",
+            low=2,
+            high=10_000,
         ),
         Parameter(
             "buffer_kb", 660, "buffer of a port, per priority", unit="kB", low=3, high=100_000

@@ -160,7 +160,8 @@ def _with_links(
     delays = np.full(len(switches), float(speeds.delay_s))
     # Levels up and down mirror each other; the outermost one is that of the hosts.
     first, end = hosts, len(switches) - hosts
-    for level, delay_s in zip(transmitters[1 : len(transmitters) // 2], speeds.upper_delays_s):
+    upper = transmitters[1 : len(transmitters) // 2]
+    for level, delay_s in zip(upper, speeds.upper_delays_s, strict=False):
         delays[first : first + len(level)] = delays[end - len(level) : end] = delay_s
         first, end = first + len(level), end - len(level)
     return Network(kind, *sizes, rates, delays, switches)

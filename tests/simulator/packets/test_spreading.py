@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from core.errors import BadInput
-from simulator.packets.networks import Speeds, leaf_spine
+from simulator.packets.networks import Speeds, leaf_spine, three_level
 from simulator.packets.settings import Forwarding, PortSettings, Run, Transport
 from simulator.packets.simulation import simulate_network
 from simulator.packets.traffic import create_flows, stride
@@ -33,6 +33,18 @@ def test_flowcells_need_a_receiver_that_hides_their_reordering():
     assert official == pytest.approx(4.6e9, rel=0.1)
     assert modified == pytest.approx(9.2e9, rel=0.08)
     assert official < ecmp < modified
+
+
+def test_levels_of_a_fabric_have_delays_of_their_own():
+    # The round trips of Small is Better, section 5.5: same edge switch, same pod, other pod.
+    speeds = Speeds(1e12, 1e12, 55e-6, (14.2e-6, 7.1e-6))
+    network = three_level((4, 4, 8), (4, 2), speeds)
+    flows = create_flows(0.0, 0, [1, 8, 32], 1)
+    result = simulate_network(network, flows, Transport("newreno"), PORTS, Run())
+    assert 1e6 * result.acknowledged_s == pytest.approx([220, 276.8, 305.2], abs=0.1)
+    with pytest.raises(BadInput) as refused:
+        Speeds(upper_delays_s=(1e-6, -1e-6))
+    assert refused.value.field == "upper_delays_s"
 
 
 def test_a_loss_within_a_flowcell_shows_at_once_and_at_its_end_after_the_mean_gap():
@@ -80,7 +92,8 @@ def test_restricted_and_weighted_paths_carry_their_shares():
 
 
 def test_a_window_at_the_edge_makes_any_stack_behave_as_dctcp():
-    network = dumbbell(5)
+    # With hosts exactly as fast as the bottleneck some flows lock the others out.
+    network = dumbbell(5, edge_bps=10.2e9)
     flows = create_flows(0.0, range(5), range(5, 10), 2**40)
     flows.transports[:] = [0, 0, 1, 1, 2]
     ports = PortSettings(queue_bytes=2_000_000, mark_above_bytes=97_500)
