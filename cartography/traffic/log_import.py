@@ -1,6 +1,6 @@
 """Logs in, flows in the lake out: each file read once, in blocks, and accounted for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,14 +25,20 @@ class FlowImport:
     """One import: any number of files into one folder of the lake."""
 
     def __init__(
-        self, writer: FlowWriter, calendar: TablesByDate, pseudonyms: Pseudonymizer
+        self,
+        writer: FlowWriter,
+        calendar: TablesByDate,
+        pseudonyms: Pseudonymizer,
+        count_bytes: Callable[[int, int], None] | None = None,
     ) -> None:
         self.writer, self._calendar, self._pseudonyms = writer, calendar, pseudonyms
+        # Of all files, packed and unpacked; an error that it raises ends the import.
+        self._count_bytes = count_bytes
         self.accounts: list[LogReport] = []
 
     def read(self, path: Path, name: str = "") -> LogReport:
         """Read one log or capture; raises ``BadInput`` when the file cannot be opened."""
-        source = Source(path)
+        source = Source(path, self._count_bytes)
         head = source.head()
         is_packets = is_capture(head)
         if is_packets:

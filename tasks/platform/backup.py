@@ -17,7 +17,7 @@ from webapp.store.accounts.sqlite_copy import copy_database
 from webapp.store.object_storage import files
 
 # What is made again by itself: queues (the store knows what waits), logs, packed static files.
-_LEFT_OUT = frozenset({"valkey", "logs", "static", "packed", "beat-schedule"})
+_LEFT_OUT = frozenset({"traffic-uploads", "valkey", "logs", "static", "packed", "beat-schedule"})
 _DERIVED = frozenset({".derived", ".spill"})
 _DATABASE = "nephoscope.sqlite3"
 _OF_A_PROCESS = (".sock", ".pid", ".tmp", ".part")

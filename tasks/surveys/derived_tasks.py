@@ -1,18 +1,28 @@
-"""Celery tasks that build derived files, and how pages request them.
+"""Celery tasks that build derived files and reports, and how pages request them.
 
 Asking queues a task once; its progress is in ``webapp.store.surveys.derived``. No page ever makes a
 derived file itself.
 """
 
 import logging
+from collections.abc import Mapping
+from typing import Any
 
 from celery import Task
 
+from core.errors import BadInput
+from core.files import unpack
 from tasks.platform.app import AWAY, app, queue
+from tasks.platform.lease import Lease
+from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost, run_row
+from tasks.surveys import study
 from tasks.surveys.derived import compare_surveys, index_survey
-from webapp.store.models import Survey
-from webapp.store.surveys import derived
+from webapp.store.leases import MAX_ATTEMPTS
+from webapp.store.models import CustomerFile, Survey
+from webapp.store.surveys import customers, derived
 
+# Rows of an uploaded file of customer countries.
+MAX_CUSTOMER_ROWS, MAX_CUSTOMER_BYTES = 500_000, 30_000_000
 log = logging.getLogger(__name__)
 
 
@@ -26,6 +36,55 @@ def index(survey_id: int) -> None:
 def changes(before_id: int, after_id: int) -> None:
     """Run ``compare_surveys``."""
     compare_surveys(Survey.objects.get(pk=before_id), Survey.objects.get(pk=after_id))
+
+
+def add_customers(survey: Survey, name: str, data: bytes) -> CustomerFile:
+    """Store the customer countries of a file, plain or gzip, and have the report computed again.
+
+    Raises ``BadInput`` naming the line, or the file; the countries of before remain then.
+    """
+    rows = study.read_customers(unpack(data, MAX_CUSTOMER_BYTES))
+    if not 0 < len(rows) <= MAX_CUSTOMER_ROWS:
+        text = "the file has no rows" if not rows else f"more than {MAX_CUSTOMER_ROWS:,} rows"
+        raise BadInput(text, field="file")
+    study.write_customers(survey, rows)
+    return _report(survey, name, len(rows))
+
+
+def remove_customers(survey: Survey) -> CustomerFile:
+    """Remove the customer countries of a survey, and have the report computed again."""
+    study.write_customers(survey, [])
+    return _report(survey, "", 0)
+
+
+def _report(survey: Survey, name: str, rows: int) -> CustomerFile:
+    row = customers.request(survey, name, rows)
+    queue_committed(report_customers, row.pk)
+    return row
+
+
+@app.task(name="tasks.errands.customers")
+def report_customers(pk: int) -> None:
+    """Compute a survey's report with its customer countries, unless another worker does."""
+    jobs = customers.FILES
+    row = claim_row(pk, jobs.claim, jobs.fail, MAX_ATTEMPTS)
+    if row is not None:
+        run_row(row, _report_customers, jobs.fail)
+
+
+def _report_customers(row: CustomerFile) -> None:
+    def renew(counters: Mapping[str, Any]) -> bool:
+        return customers.FILES.renew(row)
+
+    with Lease(f"customers of {row.survey.slug}", renew):
+        study.recompute(row.survey)
+    customers.FILES.finish(row)
+
+
+@app.task(name="tasks.errands.sweep")
+def queue_waiting() -> None:
+    """Queue reports that a broker or a worker lost."""
+    queue_lost(report_customers, customers.FILES.waiting())
 
 
 def request_index(survey: Survey) -> None:

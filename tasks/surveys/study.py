@@ -72,8 +72,21 @@ def attach_customers(slug: str, data: bytes) -> int:
 
     Rows are ``domain``, ``country`` (two letters) and ``weight`` (1 where it is left out).
     """
-    rows = [_customer(row) for row in rows_of(data, "customers")]
-    return _attach(slug, "customers", rows)
+    survey = finished(slug)
+    n = write_customers(survey, read_customers(data))
+    recompute(survey)
+    return n
+
+
+def read_customers(data: bytes) -> list[dict[str, Any]]:
+    """Rows of the lake table ``customers`` of a file; raises ``BadInput`` naming the line."""
+    return [_customer(row) for row in rows_of(data, "customers")]
+
+
+def write_customers(survey: Survey, rows: list[dict[str, Any]]) -> int:
+    """Write countries of customers in place of those before, and return their number."""
+    path = part_path(Path(settings.LAKE_DIR), survey.slug, "customers", BROUGHT)
+    return write_part(path, "customers", rows)
 
 
 def _customer(row: Row) -> dict[str, Any]:

@@ -1,11 +1,11 @@
-"""Import traffic logs for the command: write flows to the lake, and a report.
+"""Import traffic logs: write flows to the lake, and a report.
 
 ``packets`` of the data folder holds one folder for each import: its parts, and ``report.json``.
 """
 
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date
@@ -31,6 +31,7 @@ from core.providers import PROVIDERS
 from lake.traffic import FlowWriter
 from tasks.traffic.documents import import_document, report_document
 from webapp.store.ranges.by_date import Tables
+from webapp.store.traffic.services import imports_root
 
 _REPORT = "report.json"
 
@@ -50,11 +51,6 @@ class ImportOptions:
     world: str = ""
 
 
-def root() -> Path:
-    """Where imports stand."""
-    return Path(settings.DATA_DIR) / "packets"
-
-
 def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]:
     """Import files as one capture and write its report; raises ``BadInput``, ``MissingData``.
 
@@ -62,6 +58,20 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
     """
     _check_paths(paths)
     name = slugify(options.name or _find_log_name(paths[0]))[:80] or "capture"
+    return write_import(name, [(path, str(path)) for path in paths], options)
+
+
+def write_import(
+    name: str,
+    files: Sequence[tuple[Path, str]],
+    options: ImportOptions,
+    count_bytes: Callable[[int, int], None] | None = None,
+) -> dict[str, Any]:
+    """Import files, each with the name that documents give it, as ``name`` and write its report.
+
+    ``count_bytes`` is called with the bytes read, packed and unpacked; an error that it raises
+    ends the import, which leaves nothing. Raises ``BadInput`` and ``MissingData``.
+    """
     key = (
         read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else generate_key()
     )
@@ -69,8 +79,8 @@ def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]
     inside, tables = LocalNetworks(options.networks), Tables(options.as_of, options.world)
     calendar = TablesByDate(tables.on, tables.changes, PROVIDERS, inside)
     with _folder(name) as folder:
-        reading = FlowImport(FlowWriter(folder), calendar, Pseudonymizer(key))
-        accounts = _read_files(paths, folder, reading, zeek)
+        reading = FlowImport(FlowWriter(folder), calendar, Pseudonymizer(key), count_bytes)
+        accounts = _read_files(files, folder, reading, zeek)
         report = compute_traffic(folder, options.top_domains)
         document = import_document(name, accounts, report) | {
             "range_tables": tables.used(),
@@ -96,12 +106,22 @@ def read_report(name: str = "", top_domains: int | None = None) -> dict[str, Any
 
 def list_imports() -> list[str]:
     """Names of imports, the newest first."""
-    found = [path.parent for path in root().glob(f"*/{_REPORT}") if path.parent.name[0] != "."]
+    found = [
+        path.parent for path in imports_root().glob(f"*/{_REPORT}") if path.parent.name[0] != "."
+    ]
     found.sort(key=lambda folder: (folder / _REPORT).stat().st_mtime_ns, reverse=True)
     return [folder.name for folder in found]
 
 
+def has_import(name: str) -> bool:
+    """Whether there is an import of this name."""
+    is_name = not name.startswith(".") and "/" not in name
+    return is_name and (imports_root() / name / _REPORT).is_file()
+
+
 def _find(name: str) -> Path:
+    if name and has_import(name):
+        return imports_root() / name
     names = list_imports()
     if not names:
         raise MissingData(
@@ -109,7 +129,7 @@ def _find(name: str) -> Path:
         )
     if name and name not in names:
         raise MissingData(f"there is no import {name!r}; there are {', '.join(names[:10])}")
-    return root() / (name or names[0])
+    return imports_root() / (name or names[0])
 
 
 def _check_paths(paths: Sequence[Path]) -> None:
@@ -138,14 +158,14 @@ def _find_zeek(reader: str) -> str | None:
 
 
 def _read_files(
-    paths: Sequence[Path], folder: Path, reading: FlowImport, zeek: str | None
+    files: Sequence[tuple[Path, str]], folder: Path, reading: FlowImport, zeek: str | None
 ) -> list[LogReport]:
     try:
-        for number, path in enumerate(paths):
+        for number, (path, shown) in enumerate(files):
             if zeek and is_capture(Source(path).head()):
                 _read_by_zeek(zeek, path, folder / f".zeek-{number}", reading)
             else:
-                reading.read(path)
+                reading.read(path, shown)
     finally:
         reading.writer.close()
     _refuse_nothing(reading.accounts)
@@ -170,6 +190,6 @@ def _refuse_nothing(accounts: Sequence[LogReport]) -> None:
 @contextmanager
 def _folder(name: str) -> Iterator[Path]:
     """A folder to fill, put in place when all went well and else removed."""
-    with replace_folder(root() / name) as work:
+    with replace_folder(imports_root() / name) as work:
         yield work
         shutil.rmtree(work / ".spill", ignore_errors=True)

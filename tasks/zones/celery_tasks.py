@@ -13,6 +13,7 @@ from tasks.platform.lease import Lease
 from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost, run_row
 from tasks.surveys import study
 from tasks.zones.observations import count_rows, infer
+from webapp.store.leases import MAX_ATTEMPTS
 from webapp.store.models import Survey, ZoneInference, ZoneSource
 from webapp.store.zones import services
 
@@ -36,16 +37,17 @@ def request(survey: Survey) -> ZoneInference:
 @app.task(name="tasks.zones.infer")
 def run(pk: int) -> None:
     """Infer the zones of one survey unless another worker does."""
-    row = claim_row(pk, services.claim, services.fail, services.MAX_ATTEMPTS)
+    jobs = services.INFERENCES
+    row = claim_row(pk, jobs.claim, jobs.fail, MAX_ATTEMPTS)
     if row is not None:
-        run_row(row, _run, services.fail)
+        run_row(row, _run, jobs.fail)
 
 
 def _run(row: ZoneInference) -> None:
     survey = row.survey
 
     def renew(counters: Mapping[str, Any]) -> bool:
-        return services.renew(row)
+        return services.INFERENCES.renew(row)
 
     with Lease(f"zones of {survey.slug}", renew) as lease:
         found = infer(survey)
@@ -53,7 +55,7 @@ def _run(row: ZoneInference) -> None:
         path = part_path(Path(settings.LAKE_DIR), survey.slug, "zones", study.BROUGHT)
         write_part(path, "zones", found.rows)
         study.recompute(survey)
-    services.finish(row, found.summary, found.newest)
+    services.INFERENCES.finish(row, summary=dict(found.summary), observed_at=found.newest)
     log.info("zones of %s: %s addresses", survey.slug, len(found.rows))
 
 
@@ -62,4 +64,4 @@ def queue_waiting() -> None:
     """Ask for inferences with new observations; queue those that a broker or worker lost."""
     for survey in services.with_news():
         services.request(survey)
-    queue_lost(run, services.waiting())
+    queue_lost(run, services.INFERENCES.waiting())

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from core.paths import PROJECT
 from tests.browser.visitor import Visitor, expect_count
+from tests.cartography.traffic.logs import ALICE, VIRGINIA, conn, header, row
 from tests.sites import free_port
 from tests.tasks.site import Site, wait
 
@@ -286,6 +288,35 @@ def test_it_reads_without_script(ada, person):
     assert "The best set of each size" in text
     assert "Failures" in text
     assert window.page.locator("[data-part=sets] tr[aria-current] th").inner_text() == "2"
+
+
+def test_uploaded_logs_become_a_capture_that_others_do_not_find(
+    ada, person, tenancy, chromium, tmp_path
+):
+    sample = PROJECT / "fixtures" / "ranges" / "aws-sample.json"
+    assert tenancy.manage("ranges", "import", "aws", sample).wait() == 0
+    logs = {
+        "conn.log": header("conn") + conn("C1", ALICE, VIRGINIA, service="ssl") + "C2\tcut\n",
+        "ssl.log": header("ssl")
+        + row("ssl", uid="C1", orig_h=ALICE, resp_h=VIRGINIA, server_name="a.shop.example"),
+    }
+    for name, text in logs.items():
+        (tmp_path / name).write_text(text)
+    window = Visitor(chromium, tenancy.url, storage_state=ada.context.storage_state())
+    page = window.page
+    window.open("/traffic/")
+    page.click("main >> text=Upload logs")
+    page.set_input_files("input[name=files]", [str(tmp_path / name) for name in logs])
+    page.fill("input[name=name]", "Campus, July")
+    page.click("main form button[type=submit]")
+    page.wait_for_selector("text=shop.example", timeout=ANSWER_S * 1000)
+    assert "1 wrong number of columns (line 9)" in page.inner_text("main")
+    assert window.violations() == []
+    address = page.url.removeprefix(tenancy.url)
+    bert = person()
+    bert.open(address)
+    assert "shop.example" not in bert.page.inner_text("main")
+    window.close()
 
 
 def test_a_check_of_one_domain_ends_at_its_card(person, tenancy):

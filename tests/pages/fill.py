@@ -34,6 +34,7 @@ def of_an_account() -> dict[str, str]:
     from tests.tasks.schedules import cast
     from webapp.store.access import accounts, domain_claims
     from webapp.store.audits import lists
+    from webapp.store.traffic import services as uploads
 
     owner = get_user_model().objects.create_user("ida")
     client = Client(SERVER_NAME="localhost")
@@ -47,7 +48,13 @@ def of_an_account() -> dict[str, str]:
     domain_claims.approve(owner, "news.example")
     who, key = accounts.issue_invitation(accounts.create_account("invited"))
     answers = recommendations_of(owner, client)
+    pending, failed = (upload_of(owner, name) for name in ("Campus, July", "Holiday"))
+    uploads.UPLOADS.claim(failed.pk)
+    failed.attempt = 1
+    uploads.UPLOADS.fail(failed, "no row of a Zeek log in holiday.jpg: no header above (1)")
     return {
+        "pending": pending.slug,
+        "failed": failed.slug,
         "session": client.cookies["sessionid"].value,
         "nightly": nightly.slug,
         "pager": pager.slug,
@@ -112,6 +119,13 @@ def recommendations_of(owner: Any, client: Any) -> dict[str, str]:
     return {"answer": first.token, "other": second.token, "link": services.share(first)}
 
 
+def upload_of(owner: Any, name: str) -> Any:
+    """An upload of traffic logs that waits."""
+    from webapp.store.traffic import services
+
+    return services.create(owner, name, [services.SentFile("conn.log", [b"#path\tconn\n"])], {})
+
+
 def beacon_of(owner: Any) -> str:
     """A beacon with a median, and a country with too few round trips."""
     from webapp.store.recommendations import beacons
@@ -127,7 +141,7 @@ def capture() -> None:
     """An imported capture of connection logs."""
     from django.conf import settings
 
-    from tests.pages.surveys.test_traffic import document
+    from tests.pages.traffic.test_captures import document
 
     folder = Path(settings.DATA_DIR) / "packets" / "spring"
     folder.mkdir(parents=True)

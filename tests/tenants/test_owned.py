@@ -16,8 +16,11 @@ from webapp.store.models import (
     Recommendation,
     SavedList,
     SavedPolicy,
+    TrafficUpload,
 )
 from webapp.store.recommendations import beacons
+from webapp.store.traffic import services as uploads
+from webapp.store.traffic.services import SentFile
 
 MARK = "Secret of Anna"
 
@@ -37,7 +40,10 @@ def hers(accounts: TenantAccounts) -> dict[str, Any]:
     beacon = beacons.create(
         accounts.anna, beacons.Settings(MARK, {"r": "https://a.example/"}, ["https://b.example"])
     )
+    sent = [SentFile(f"{MARK}.log", [b"#path\tconn\n"])]
+    capture = uploads.create(accounts.anna, MARK, sent, {})
     return {
+        "name": capture.slug,
         "beacon": beacon.key,
         "list": saved.slug,
         "policy": policy.slug,
@@ -96,4 +102,5 @@ def test_what_is_owned_is_not_there_for_others(
     assert SavedList.objects.get(owner=accounts.anna).name == MARK
     assert SavedPolicy.objects.get(owner=accounts.anna).name == MARK
     assert AuditSuppression.objects.get(owner=accounts.anna).reason == MARK
+    assert TrafficUpload.objects.get(owner=accounts.anna).name == MARK
     assert Beacon.objects.get(owner=accounts.anna).name == MARK

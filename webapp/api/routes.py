@@ -31,8 +31,9 @@ from webapp.api.recommendations import routes as recommendation_routes
 from webapp.api.schedules import alert_endpoints, schedules
 from webapp.api.screening import instances, pools, shared_pools
 from webapp.api.simulations import routes as simulation_routes
-from webapp.api.surveys import comparison, packages, studies, zones
+from webapp.api.surveys import comparison, customers, packages, studies, zones
 from webapp.api.surveys.studies import HostedQuery
+from webapp.api.traffic import captures
 from webapp.api.vantages import networks
 from webapp.api.vantages import routes as vantage_routes
 from webapp.store.access.sharing import may_change
@@ -59,6 +60,8 @@ api.add_router("/compare", comparison.router)
 api.add_router("", studies.router)
 api.add_router("", packages.router)
 api.add_router("", zones.router)
+api.add_router("", customers.router)
+api.add_router("", captures.router)
 api.add_router("", routes.router)
 api.add_router("", sharing.router)
 api.add_router("", recommendation_routes.router)

@@ -4,7 +4,7 @@ The readable part of a damaged gzip is used, and the damage is reported. The blo
 memory, whatever the lines are.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -46,6 +46,8 @@ class Source:
     """A file to read once; ``damage`` is set when its gzip ends early or is broken."""
 
     path: Path
+    # Called with the bytes that were read from the file, and with those that these unpack to.
+    count_bytes: Callable[[int, int], None] | None = None
     damage: str = ""
     tally: ErrorCounts = field(default_factory=ErrorCounts)
 
@@ -60,10 +62,17 @@ class Source:
                 raw = iter(lambda: file.read(_READ_BYTES), b"")
                 first = next(raw, b"")
                 _refuse_packed(first, self.path)
-                pieces = _chain(first, raw)
-                yield from self._unpack(pieces) if first.startswith(GZIP_MAGIC) else pieces
+                pieces = self._counted(_chain(first, raw), is_packed=True)
+                plain = self._unpack(pieces) if first.startswith(GZIP_MAGIC) else pieces
+                yield from self._counted(plain, is_packed=False)
         except OSError as error:
             raise BadInput(f"cannot read {self.path}: {error.strerror}") from error
+
+    def _counted(self, pieces: Iterator[bytes], *, is_packed: bool) -> Iterator[bytes]:
+        for piece in pieces:
+            if self.count_bytes is not None:
+                self.count_bytes(len(piece) * is_packed, len(piece) * (not is_packed))
+            yield piece
 
     def _unpack(self, raw: Iterator[bytes]) -> Iterator[bytes]:
         """The members of a gzip one after the other, as far as they go."""

@@ -166,7 +166,7 @@ def test_it_works(world: World) -> None:
     check_domains_by_zone(world)
     # A repeated campaign is new evidence; without one, nothing is inferred again.
     celery_tasks.queue_waiting()
-    assert services.waiting() == []
+    assert services.INFERENCES.waiting() == []
     again = started[0]
     Campaign.objects.create(
         slug="again",
@@ -181,7 +181,7 @@ def test_it_works(world: World) -> None:
     )
     celery_tasks.queue_waiting()
     assert ZoneSource.objects.filter(kind="campaign", name="again").exists()
-    assert services.waiting() == [(done.pk, 0)]
+    assert services.INFERENCES.waiting() == [(done.pk, 0)]
 
 
 def check_domains_by_zone(world: World) -> None:

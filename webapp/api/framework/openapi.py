@@ -56,7 +56,7 @@ _SECURITY = {
 }
 # Both are optional: public objects need no authentication.
 _OPTIONAL: list[dict[str, list[str]]] = [{}, {"token": []}, {"session": []}]
-_KEYED = re.compile(r"/(surveys|measurements|recommendations|audits)$")
+_KEYED = re.compile(r"/(surveys|measurements|recommendations|audits|captures)$")
 _PARAMETERS = {
     "Idempotency-Key": (
         "Makes a repetition safe: the same request with the same key gives what it made before.",

@@ -32,6 +32,8 @@ MOST_BYTES = 40 * MIB
 MOST_LOG_BYTES = 10_000_000
 # Seven tables of a recommendation; a page holds them in memory, the command reads larger ones.
 MOST_TABLES_BYTES, MOST_TABLES_ANONYMOUS = 256 * MIB, 64 * MIB
+# Files of traffic logs, and the rest of a form.
+MOST_CAPTURE_BYTES = 65 * MIB
 # Octets of a list for each domain that a survey takes: a line of most lists, and as JSON.
 LIST_BYTES_EACH, LIST_BYTES_EACH_ANONYMOUS = 80, 40
 # Bytes of bodies in flight: per client address, and over all connections.
@@ -49,6 +51,7 @@ _LISTS = re.compile(
     r"|surveys/new|recommendations/domains|audits/(new|lists(/[^/]+)?))/?$"
 )
 _TABLES = re.compile(r"/recommendations/samples/?$")
+_CAPTURES = re.compile(r"/(api/v1/captures|traffic/new)/?$")
 _BEACON = re.compile(r"/beacon/")
 
 
@@ -61,6 +64,8 @@ def max_body_bytes(path: str, *, is_anonymous: bool) -> int:
     if _LISTS.match(path):
         each = LIST_BYTES_EACH_ANONYMOUS if is_anonymous else LIST_BYTES_EACH
         return min(MOST_BYTES, MIB + each * int(settings.MAX_SURVEY_DOMAINS))
+    if _CAPTURES.match(path):
+        return MIB if is_anonymous else MOST_CAPTURE_BYTES
     if _TABLES.match(path):
         return MOST_TABLES_ANONYMOUS if is_anonymous else MOST_TABLES_BYTES
     return MOST_BYTES

@@ -1,4 +1,4 @@
-"""REST API v1: domain histories, outage simulations and traffic captures."""
+"""REST API v1: domain histories and outage simulations."""
 
 from operator import attrgetter
 from typing import Any
@@ -7,7 +7,6 @@ from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from ninja import Field, Query, Schema
 
 from tasks.audits.domain_card import find_card
-from tasks.traffic import log_import
 from webapp.api.framework.files import table_file
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import Router
@@ -112,47 +111,3 @@ def _index_pending(survey: Survey) -> HttpResponse:
     """Return 202: the index is built when the survey ends."""
     document = {"status": survey.state, "detail": "its index is not ready yet"}
     return JsonResponse(document, status=202, headers={"Retry-After": str(INDEX_RETRY_S)})
-
-
-@router.get(
-    "/captures",
-    response={200: "Page[str]"},
-    tags=["traffic"],
-)
-def list_captures(request: HttpRequest, page: Query[Page]) -> Any:
-    """Names of imported traffic captures, the newest first."""
-    return paginate(log_import.list_imports(), page, str, str)
-
-
-@router.get(
-    "/captures/{name}",
-    response={200: "surveys.Capture"},
-    tags=["traffic"],
-)
-def get_capture(request: HttpRequest, name: str) -> Any:
-    """The whole report of a capture, as ``manage.py packets report --json`` gives it."""
-    return _capture(name)
-
-
-@router.get(
-    "/captures/{name}/tables/{table}.{kind}",
-    response={200: "surveys.CaptureTable"},
-    tags=["traffic"],
-)
-def get_capture_table(request: HttpRequest, name: str, table: str, kind: str) -> Any:
-    """One table of a capture."""
-    found = _capture(name)["tables"].get(table)
-    if found is None:
-        raise Http404(f"capture {name!r} has no table {table!r}")
-    if kind == "json":
-        return {"id": table, **found}
-    return table_file(f"{name}-{table}", kind, found["columns"], found["rows"])
-
-
-def _capture(name: str) -> dict[str, Any]:
-    if name not in log_import.list_imports():
-        raise Http404(f"there is no capture {name!r}")
-    document = log_import.read_report(name)
-    # Paths on the importing machine are private.
-    logs = [{**log, "path": log["path"].rpartition("/")[2]} for log in document["logs"]]
-    return {**document, "logs": logs}

@@ -1,16 +1,15 @@
-"""REST API v1: the zones of a survey's addresses, their sources, and customers of its domains."""
+"""REST API v1: the zones of a survey's addresses, and their sources."""
 
 from typing import Annotated, Any, Literal
 
 from django.http import Http404, HttpRequest
 from ninja import Field, Query, Schema, Status
-from ninja.errors import HttpError
 
 from tasks.zones import celery_tasks, crowding
 from tasks.zones.campaign import measure
 from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body
-from webapp.api.surveys.lookup import get_survey
+from webapp.api.surveys.lookup import get_ended_own_survey, get_survey
 from webapp.store.access.visibility import may_manage
 from webapp.store.models import Survey, ZoneSource
 from webapp.store.zones import services
@@ -70,15 +69,6 @@ def source_json(source: ZoneSource) -> dict[str, Any]:
     }
 
 
-def _own_survey(request: HttpRequest, slug: str) -> Survey:
-    found = get_survey(request, slug)
-    if not may_manage(found, request.user):
-        raise HttpError(403, "only the owner of this survey may do this")
-    if not found.is_final:
-        raise HttpError(409, "the survey has not ended yet: its addresses are not known")
-    return found
-
-
 @router.post(
     "/surveys/{slug}/zones/observations",
     response={202: "surveys.Zones"},
@@ -87,7 +77,7 @@ def _own_survey(request: HttpRequest, slug: str) -> Survey:
 )
 def add_observations(request: HttpRequest, slug: str, given: ZoneObservationsIn) -> Any:
     """Add observations, replacing earlier ones of this kind and name; zones are inferred again."""
-    survey = _own_survey(request, slug)
+    survey = get_ended_own_survey(request, slug)
     celery_tasks.add_file(survey, given.kind, given.name, given.text.encode())
     return Status(202, zones_json(survey, is_own=True))
 
@@ -100,7 +90,7 @@ def add_observations(request: HttpRequest, slug: str, given: ZoneObservationsIn)
 )
 def measure_zones(request: HttpRequest, slug: str) -> Any:
     """Start a campaign from the vantage points in zones of each region that the survey uses."""
-    survey = _own_survey(request, slug)
+    survey = get_ended_own_survey(request, slug)
     measure(survey, request.user)
     return Status(202, zones_json(survey, is_own=True))
 
@@ -119,7 +109,7 @@ class SourceQuery(Schema):
 )
 def remove_observations(request: HttpRequest, slug: str, query: Query[SourceQuery]) -> Any:
     """Remove a source; zones are inferred again from the others."""
-    survey = _own_survey(request, slug)
+    survey = get_ended_own_survey(request, slug)
     if not services.remove_source(survey, query.source):
         raise Http404(f"there is no source {query.source}")
     celery_tasks.request(survey)

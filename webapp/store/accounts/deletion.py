@@ -15,12 +15,21 @@ from webapp.store.audits import lists
 from webapp.store.audits import services as audit_services
 from webapp.store.campaigns import selectors
 from webapp.store.campaigns import services as campaign_services
-from webapp.store.models import Audit, Campaign, Pool, Recommendation, SavedList, Survey
+from webapp.store.models import (
+    Audit,
+    Campaign,
+    Pool,
+    Recommendation,
+    SavedList,
+    Survey,
+    TrafficUpload,
+)
 from webapp.store.object_storage import files
 from webapp.store.recommendations import services as recommendation_services
 from webapp.store.screening import body_files
 from webapp.store.surveys import batches, derived, services, snapshots
 from webapp.store.surveys.uploads import list_path
+from webapp.store.traffic import services as traffic_services
 from webapp.store.zones import services as zone_services
 
 
@@ -42,6 +51,8 @@ def remove_account(user: Any) -> None:
         remove_audit(audit)
     for saved in SavedList.objects.filter(owner=user):
         lists.delete_list(saved)
+    for upload in TrafficUpload.objects.filter(owner=user):
+        traffic_services.delete(upload)
     folders = [body_files.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
     # Keys of rows without a creator must stay unique.
     Survey.objects.filter(maker=user).update(idempotency_key=None)

@@ -32,6 +32,7 @@ from webapp.store.models import (
     Schedule,
     ScheduleRun,
     Survey,
+    TrafficUpload,
 )
 from webapp.store.object_storage import files
 from webapp.store.recommendations import services
@@ -40,6 +41,7 @@ from webapp.store.screening import body_files
 from webapp.store.screening.body_files import Place
 from webapp.store.surveys import batches
 from webapp.store.surveys.uploads import list_path
+from webapp.store.traffic.services import import_folder
 
 # (name in the archive, what it holds)
 Member = tuple[str, bytes | Path]
@@ -79,6 +81,10 @@ def members(user: Any) -> Iterator[Member]:
     yield from _alerts(user)
     for beacon in Beacon.objects.filter(owner=user):
         yield f"beacons/{beacon.key}.json", _text(_beacon(beacon))
+    for upload in TrafficUpload.objects.filter(owner=user):
+        base = f"captures/{upload.slug}"
+        yield f"{base}/upload.json", _text(_plain(upload))
+        yield from _files(base, import_folder(upload))
     for pool in Pool.objects.filter(owner=user):
         yield from _pool(pool)
 

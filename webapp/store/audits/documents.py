@@ -1,12 +1,10 @@
 """What saved domain lists and saved policies share: names in addresses, limits, versions."""
 
 import hashlib
-import secrets
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from django.utils import timezone
-from django.utils.text import slugify
 
 from core.errors import BadInput, Conflict
 from webapp.store.models import SavedList, SavedPolicy
@@ -16,11 +14,6 @@ Saved = TypeVar("Saved", SavedList, SavedPolicy)
 # Documents of one kind that an account may have.
 MAX_DOCUMENTS = 200
 _NAME_CHARACTERS = 200
-
-
-def slug_of(name: str, otherwise: str) -> str:
-    """A name in addresses that cannot be guessed."""
-    return f"{slugify(name)[:80] or otherwise}-{secrets.token_hex(5)}"
 
 
 def digest_of(data: bytes) -> str:

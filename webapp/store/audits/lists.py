@@ -11,6 +11,7 @@ from core.errors import Damaged
 from webapp.store.audits import documents
 from webapp.store.models import SavedList
 from webapp.store.object_storage import files
+from webapp.store.requests.texts import slug_of
 from webapp.store.surveys.services import plan_survey
 
 
@@ -28,7 +29,7 @@ def create_list(
     """
     name = documents.check_name(name)
     documents.check_count(SavedList, owner)
-    row = SavedList(owner=owner, slug=documents.slug_of(name, "list"))
+    row = SavedList(owner=owner, slug=slug_of(name, "list"))
     _store(row, name, data, gone)
     return row
 

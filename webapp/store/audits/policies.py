@@ -12,7 +12,7 @@ from audits.policy.model import Policy, Suppression
 from core.errors import BadInput, Conflict
 from webapp.store.audits import documents
 from webapp.store.models import AuditSuppression, SavedPolicy
-from webapp.store.requests.texts import is_printable
+from webapp.store.requests.texts import is_printable, slug_of
 
 MAX_SUPPRESSIONS = 10_000
 # As long as their columns are.
@@ -52,7 +52,7 @@ def create_policy(owner: Any, name: str, data: bytes) -> SavedPolicy:
     policy = parse_policy(data)
     name = documents.check_name(name or policy.title or policy.name)
     documents.check_count(SavedPolicy, owner)
-    row = SavedPolicy(owner=owner, slug=documents.slug_of(name, "policy"))
+    row = SavedPolicy(owner=owner, slug=slug_of(name, "policy"))
     _store(row, name, data, policy)
     return row
 

@@ -13,12 +13,13 @@ from django.utils import timezone
 from audits.findings import AuditReport
 from core.errors import NephoscopeError
 from core.statuses import FINAL_STATES, SurveyState
-from webapp.store.audits import documents, findings
+from webapp.store.audits import findings
 from webapp.store.audits.policies import PolicyText
 from webapp.store.models import Audit, Campaign, SavedList, Survey
 from webapp.store.models.audits import ENDED
 from webapp.store.object_storage import files
 from webapp.store.requests.idempotency import KeyReused, check_key
+from webapp.store.requests.texts import slug_of
 from webapp.store.surveys.services import Requester
 
 State = Audit.State
@@ -80,7 +81,7 @@ def create(asked: AuditRow, maker: Requester, key: str | None, request_sha256: s
     policy = asked.policy.policy
     is_surveyed = asked.survey.state in FINAL_STATES
     row = Audit(
-        slug=documents.slug_of(asked.name, "audit"),
+        slug=slug_of(asked.name, "audit"),
         name=asked.name[:200],
         owner=maker.owner,
         maker=maker.user,

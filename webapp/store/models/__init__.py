@@ -34,6 +34,7 @@ from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolRepor
 from webapp.store.models.simulations import Simulation
 from webapp.store.models.stored_files import StoredFile
 from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
+from webapp.store.models.uploads import CustomerFile, TrafficUpload
 from webapp.store.models.vantages import JoinToken, VantagePoint
 from webapp.store.models.zones import ZoneInference, ZoneSource
 
@@ -49,6 +50,7 @@ __all__ = [
     "Campaign",
     "CampaignReport",
     "CampaignUnit",
+    "CustomerFile",
     "DomainClaim",
     "ExternalIdentity",
     "JoinToken",
@@ -76,6 +78,7 @@ __all__ = [
     "Simulation",
     "StoredFile",
     "Survey",
+    "TrafficUpload",
     "UsageDay",
     "VantagePoint",
     "ZoneInference",

@@ -85,6 +85,28 @@ class Leased(models.Model):
         abstract = True
 
 
+class LeasedJob(Leased):
+    """A job in the background with its state; a lost one is claimed again."""
+
+    class State(models.TextChoices):
+        """Life of a job; it waits again when it is requested again."""
+
+        WAITING = "waiting"
+        RUNNING = "running"
+        FINISHED = "finished"
+        FAILED = "failed"
+
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    requested_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in (self.State.FINISHED, self.State.FAILED)
+
+
 class WorkUnit(Leased):
     """A leased unit of work with its counters and its manifest of lake rows."""
 

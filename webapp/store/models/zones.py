@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from webapp.store.models.bases import Leased
+from webapp.store.models.bases import LeasedJob
 from webapp.store.models.campaigns import Campaign
 from webapp.store.models.surveys import Survey
 
@@ -43,20 +43,10 @@ class ZoneSource(models.Model):
         return f"{self.survey_id}/{self.kind}/{self.name}"
 
 
-class ZoneInference(Leased):
+class ZoneInference(LeasedJob):
     """The inference of a survey's zones; it is repeated when a source brings something new."""
 
-    class State(models.TextChoices):
-        """Life of an inference; it waits again with each new observation."""
-
-        WAITING = "waiting"
-        RUNNING = "running"
-        FINISHED = "finished"
-        FAILED = "failed"
-
     survey = models.OneToOneField(Survey, on_delete=models.CASCADE, related_name="zone_inference")
-    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
-    requested_at = models.DateTimeField()
     # The moment of the newest observation that the results rest on.
     observed_at = models.DateTimeField(null=True, blank=True)
     # Coverage, regions and accounts, as ``zones infer`` gives them.

@@ -1,6 +1,9 @@
 """The rule of names and other short texts that requests give."""
 
 import re
+import secrets
+
+from django.utils.text import slugify
 
 # Control characters, line and paragraph separators, marks that reverse the direction of the text
 # behind them (Unicode UTS 39), and what XML cannot hold; a class of a regular expression as JSON
@@ -23,3 +26,8 @@ def is_printable(text: str) -> bool:
 def replace_unprintable(text: str, by: str) -> str:
     """The text with another character instead of each that may not be shown."""
     return _UNPRINTABLE.sub(by, text)
+
+
+def slug_of(name: str, otherwise: str) -> str:
+    """Return a name in addresses that cannot be guessed; ``otherwise`` for one without letters."""
+    return f"{slugify(name)[:80] or otherwise}-{secrets.token_hex(5)}"

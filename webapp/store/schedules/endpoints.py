@@ -15,8 +15,9 @@ from django.utils.crypto import salted_hmac
 
 from core.errors import BadInput, Conflict
 from webapp.store.models import AlertDelivery, AlertEndpoint, Schedule
+from webapp.store.requests.texts import slug_of
 from webapp.store.schedules import deliveries, kinds, targets, timing
-from webapp.store.schedules.services import check_name, free_slug
+from webapp.store.schedules.services import check_name
 
 Format, State = AlertEndpoint.Format, AlertEndpoint.State
 MAX_ENDPOINTS = 20
@@ -57,7 +58,7 @@ def create_endpoint(
     name = check_name(str(given.get("name", "")))
     row = AlertEndpoint(
         owner=owner,
-        slug=free_slug(name, "endpoint"),
+        slug=slug_of(name, "endpoint"),
         name=name,
         format=form,
         target=check_target(form, str(given.get("target", ""))),

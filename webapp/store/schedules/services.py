@@ -1,6 +1,5 @@
 """Schedules and their runs: every state transition, each one conditional update."""
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,11 +8,10 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q, QuerySet
-from django.utils.text import slugify
 
 from core.errors import BadInput, Conflict
 from webapp.store.models import Schedule, ScheduleRun
-from webapp.store.requests.texts import is_printable
+from webapp.store.requests.texts import is_printable, slug_of
 from webapp.store.schedules import timing
 
 State = ScheduleRun.State
@@ -59,11 +57,6 @@ def upcoming(row: Schedule, count: int = 5) -> list[datetime]:
     return [row.next_due, *islice(more, count - 1)]
 
 
-def free_slug(name: str, otherwise: str) -> str:
-    """A name in addresses that cannot be guessed."""
-    return f"{slugify(name)[:80] or otherwise}-{secrets.token_hex(5)}"
-
-
 def check_name(name: str) -> str:
     """The name without surrounding blanks; raises ``BadInput``."""
     text = name.strip()
@@ -86,7 +79,7 @@ def create_schedule(
     kind, request = what
     return Schedule.objects.create(
         owner=owner,
-        slug=free_slug(text, "schedule"),
+        slug=slug_of(text, "schedule"),
         name=text,
         kind=kind,
         request=dict(request),

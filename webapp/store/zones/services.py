@@ -3,22 +3,20 @@
 import hashlib
 import shutil
 from collections.abc import Mapping
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from core.errors import Conflict, Damaged
+from webapp.store.leases import JobTable, requested
 from webapp.store.models import Campaign, Survey, ZoneInference, ZoneSource
 from webapp.store.object_storage import files
 
 Kind, State = ZoneSource.Kind, ZoneInference.State
 MAX_SOURCES = 50
-LEASE = timedelta(seconds=15)
-MAX_ATTEMPTS = 3
+INFERENCES = JobTable(ZoneInference, "survey")
 
 
 def folder_of(slug: str) -> Path:
@@ -96,59 +94,8 @@ def inference(survey: Survey) -> ZoneInference | None:
 
 def request(survey: Survey) -> ZoneInference:
     """Ask for an inference from all sources; one that runs is followed by another."""
-    row, _ = ZoneInference.objects.update_or_create(
-        survey=survey,
-        defaults={
-            "state": State.WAITING,
-            "requested_at": timezone.now(),
-            "attempt": 0,
-            "leased_until": None,
-            "error": "",
-        },
-    )
+    row, _ = ZoneInference.objects.update_or_create(survey=survey, defaults=requested())
     return row
-
-
-def waiting() -> list[tuple[int, int]]:
-    """(id, attempts) of inferences that wait or have a silent worker."""
-    return list(_claimable().values_list("pk", "attempt"))
-
-
-def _claimable() -> QuerySet[ZoneInference]:
-    silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
-    return ZoneInference.objects.filter(Q(state=State.WAITING) | silent)
-
-
-def claim(pk: int) -> ZoneInference | None:
-    """Lease an inference; ``None`` where there is nothing to do."""
-    claimed = (
-        _claimable()
-        .filter(pk=pk)
-        .update(state=State.RUNNING, attempt=F("attempt") + 1, leased_until=timezone.now() + LEASE)
-    )
-    return ZoneInference.objects.select_related("survey").get(pk=pk) if claimed else None
-
-
-def renew(row: ZoneInference) -> bool:
-    """Extend the lease; false when it was requested again or another worker has it."""
-    return _own(row, leased_until=timezone.now() + LEASE)
-
-
-def finish(row: ZoneInference, summary: Mapping[str, Any], observed_at: datetime | None) -> bool:
-    """Store what was found."""
-    ended = {"state": State.FINISHED, "finished_at": timezone.now(), "leased_until": None}
-    return _own(row, summary=dict(summary), observed_at=observed_at, **ended)
-
-
-def fail(row: ZoneInference, error: str) -> bool:
-    """Store why nothing was found."""
-    ended = {"state": State.FAILED, "finished_at": timezone.now(), "leased_until": None}
-    return _own(row, error=error[:2000], **ended)
-
-
-def _own(row: ZoneInference, **values: Any) -> bool:
-    own = ZoneInference.objects.filter(pk=row.pk, attempt=row.attempt, state=State.RUNNING)
-    return bool(own.update(**values))
 
 
 def with_news() -> list[Survey]:

@@ -331,14 +331,21 @@ class ChangedTable(Schema):
     n_after: int
 
 
+class RejectedRows(Schema):
+    """Rows of a log that were left out for one reason, and the first of their lines."""
+
+    count: int
+    first_lines: list[int]
+
+
 class LogSummary(Schema):
     """An imported log: its file's name, rows read and rejected."""
 
     path: str
-    kind: str
+    kind: str | None
     rows: int
     rejected: int
-    reasons: dict[str, int]
+    reasons: dict[str, RejectedRows]
     damage: str | None
 
 
@@ -361,3 +368,45 @@ class Capture(Schema):
 
 class CaptureTable(CaptureTableContent):
     id: str
+
+
+class UploadedLog(Schema):
+    """A file of an upload; the file itself is deleted once it is read."""
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+class CaptureUploadLinks(Schema):
+    self: str
+    capture: str
+    page: str
+
+
+class CaptureUpload(Schema):
+    """An upload of traffic logs; ``progress`` is the share of bytes read, 0 to 1."""
+
+    capture: str
+    name: str
+    status: Literal["waiting", "running", "finished", "failed"]
+    progress: float
+    error: str
+    files: list[UploadedLog]
+    client_networks: list[str]
+    as_of: str
+    requested_at: datetime
+    finished_at: datetime | None
+    links: CaptureUploadLinks
+
+
+class CustomerFile(Schema):
+    """Uploaded countries of customers; the name of the file only for who manages the survey."""
+
+    survey: str
+    state: Literal["none", "waiting", "running", "finished", "failed"]
+    error: str
+    name: str
+    rows: int
+    requested_at: datetime | None
+    finished_at: datetime | None

@@ -30,7 +30,7 @@ def document(sized: bool) -> dict[str, Any]:
         "kind": "conn",
         "rows": 10,
         "rejected": 1,
-        "reasons": {"cut off": 1},
+        "reasons": {"cut off": {"count": 1, "first_lines": [7]}},
         "damage": None,
     }
     quality = {
@@ -68,7 +68,7 @@ def test_it_works(client: Client, store: Any) -> None:
     assert "spring" in client.get("/traffic/").content.decode()
     text = client.get("/traffic/spring/").content.decode()
     assert "1.2\u202fMB" in text
-    assert "1 cut off" in text
+    assert "1 cut off (line 7)" in text
     assert "a-folder-of-mine" not in text
     assert "1 row without a flow is left out" in text
 

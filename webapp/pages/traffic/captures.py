@@ -7,24 +7,35 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
+from core.errors import MissingData
 from tasks.traffic import log_import
+from tasks.traffic.uploads import list_visible, read_visible
+from webapp.pages.traffic import uploads
 from webapp.pages.ui import formatting
 from webapp.pages.ui.table_page import report_grid
+from webapp.store.models import TrafficUpload
 from webapp.store.surveys import selectors
 from webapp.store.surveys.selectors import ReportRow
+from webapp.store.traffic import services
 
 
 @require_GET
 def captures(request: HttpRequest) -> HttpResponse:
-    """Every imported capture, the newest first."""
-    rows = [_line(log_import.read_report(name)) for name in log_import.list_imports()]
-    return render(request, "traffic/list.html", {"section": "traffic", "rows": rows})
+    """Every capture that the reader may see, the newest first, and the reader's uploads."""
+    own = {row.slug: row for row in services.uploads_of(request.user)}
+    rows = [_line(log_import.read_report(n), own.get(n)) for n in list_visible(request.user)]
+    imported = {row["name"] for row in rows}
+    pending = [row for slug, row in own.items() if slug not in imported]
+    context = {"section": "traffic", "rows": rows, "pending": pending}
+    return render(request, "traffic/list.html", context)
 
 
-def _line(document: dict[str, Any]) -> dict[str, Any]:
+def _line(document: dict[str, Any], row: TrafficUpload | None) -> dict[str, Any]:
     clouds = document["tables"]["traffic-clouds"]
     return {
         "name": document["name"],
+        "title": row.name if row else document["name"],
+        "is_own": row is not None,
         "world": document.get("world", ""),
         "headline": clouds["headline"],
         "flows": document["quality"]["flows"],
@@ -37,9 +48,13 @@ def _line(document: dict[str, Any]) -> dict[str, Any]:
 @require_GET
 def capture(request: HttpRequest, name: str) -> HttpResponse:
     """One capture: its tables, the logs that it came from, and what could not be used."""
-    if name not in log_import.list_imports():
-        raise Http404(f"no capture {name}")
-    document = log_import.read_report(name)
+    row = services.find(name, request.user)
+    if row is not None and row.state != row.State.FINISHED:
+        return uploads.waiting_page(request, row)
+    try:
+        document = read_visible(name, request.user)
+    except MissingData:
+        raise Http404(f"no capture {name}") from None
     quality = document["quality"]
     # Where no log has sizes, columns of zeros would be taken for a finding.
     sized = quality["unsized"] < quality["flows"]
@@ -47,6 +62,8 @@ def capture(request: HttpRequest, name: str) -> HttpResponse:
     context = {
         "section": "traffic",
         "name": name,
+        "title": row.name if row else name,
+        "row": row,
         "document": document,
         "sections": found,
         "lead": found[0] if found else None,
@@ -83,9 +100,16 @@ def _section(table_id: str, table: dict[str, Any], sized: bool) -> dict[str, Any
 
 
 def _log(log: dict[str, Any]) -> dict[str, Any]:
-    reasons = ", ".join(f"{formatting.count(n)} {why}" for why, n in log["reasons"].items())
+    reasons = ", ".join(_reason(why, own) for why, own in log["reasons"].items())
     # The path on the importer's machine is private.
     return {**log, "file": log["path"].rpartition("/")[2], "why": reasons}
+
+
+def _reason(why: str, own: dict[str, Any]) -> str:
+    """A reason with its number and the first lines of which it is one."""
+    lines = ", ".join(formatting.count(line) for line in own["first_lines"])
+    where = f" (line{'' if len(own['first_lines']) == 1 else 's'} {lines})" if lines else ""
+    return f"{formatting.count(own['count'])} {why}{where}"
 
 
 def _moment(text: str | None) -> datetime | None:

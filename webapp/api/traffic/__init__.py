@@ -1,0 +1,1 @@
+"""Traffic captures: list, read, upload, delete."""

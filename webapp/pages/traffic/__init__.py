@@ -1,0 +1,1 @@
+"""Pages of traffic captures: the list, one capture, and the upload of logs."""
