@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.probes import lab_claims
 from testbed.namespaces.laboratory import Laboratory
+from testbed.namespaces.multipath import UNEXPLAINED
 from testbed.namespaces.random_topology import draw_topology
 from testbed.namespaces.six_by_four import six_by_four
 
@@ -164,11 +165,9 @@ def _wrong(found: Row) -> Iterator[str]:
         for r in found["throughput"]
         if r["n"] and r["fastest_mbit"] > r["narrowest_mbit"]
     )
-    yield from (
-        f"path {r}"
-        for r in found["paths"]
-        if r["measured"] and (r["wrong"] or r["seen"] < r["hops"])
-    )
+    yield from (f"path {r}" for r in found["paths"] if r["measured"] and r["wrong"])
+    if found["balancers"]["chance"] < UNEXPLAINED:
+        yield f"balancers {found['balancers']}"
     yield from (f"ISPs {r}" for r in (*found["isps"], *found["failed"]["isps"]) if not r["equal"])
     if not found["failed"]["equal"]:
         yield f"lost {found['failed']['lost']}, in truth {found['failed']['truly_lost']}"

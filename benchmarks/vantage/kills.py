@@ -1,10 +1,13 @@
 """A campaign of 50 vantage points and 10,000 slots while its processes are killed, or crawl.
 
 ``python -m benchmarks.vantage.kills [--vantages N] [--rounds N] [--every S] [--seed N]``: a site
-with broker, TLS proxy, collector, scheduler and worker, and N vantage points, each a process, ping
-ten targets on loopback once a round. Every few seconds SIGKILL ends one of them at random, which is
-then started again. Ends with 1 where a slot is lost or stored twice: planned slots are those that
-answered, failed and were missed with a reason; stored rows are those of the first two.
+with broker, TLS proxy, collector, scheduler, worker and web server, and N vantage points, each a
+process, ping ten targets on loopback once a round, while a reader asks the web server for the
+progress each second. Every few seconds SIGKILL ends one of them at random, which is then started
+again. Ends with 1 where a slot is lost or stored twice: planned slots are those that answered,
+failed and were missed with a reason; stored rows are those of the first two. It also ends with 1
+where an answer of the web server is no whole document, counts less than one before, or in the end
+has other figures than the store.
 
 With ``--survey SCALE`` nothing is killed: the site's worker crawls the world ``imc2013`` at that
 scale from before the first round on (10,000 domains at 1/10), and a missed slot, too, ends with 1.
@@ -20,14 +23,18 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 from collections import Counter
+from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import duckdb
 
 TARGETS, ROUND_S, SLOT_S = 10, 12.0, 0.3
-KINDS = ("vantage", "vantage", "vantage", "scheduler", "collector", "links", "worker")
+KINDS = ("vantage", "vantage", "vantage", "scheduler", "collector", "links", "worker", "web")
 
 
 class Target:
@@ -46,6 +53,51 @@ class Target:
             client.close()
 
 
+class Reader:
+    """Asks the web server for the campaign's progress each second, also while it is down."""
+
+    def __init__(self, base: str) -> None:
+        self._address = f"{base}/api/v1/measurements/killed"
+        self.answered = self.unanswered = 0
+        self.faults: list[str] = []
+        self._stored = 0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._read_on, daemon=True)
+        self._thread.start()
+
+    def _read_on(self) -> None:
+        while not self._ended.wait(1.0):
+            self.read()
+
+    def read(self) -> dict[str, int]:
+        """Return the progress as it is served; empty where no server answers."""
+        try:
+            with urllib.request.urlopen(self._address, timeout=30) as answer:
+                progress: dict[str, int] = json.load(answer)["progress"]
+        except HTTPError as error:
+            # It is not there until it has been started.
+            if error.code != HTTPStatus.NOT_FOUND or self._stored:
+                self.faults.append(str(error))
+            return {}
+        except (OSError, HTTPException):
+            self.unanswered += 1
+            return {}
+        except (ValueError, KeyError) as error:
+            self.faults.append(f"{type(error).__name__}: {error}")
+            return {}
+        stored = progress["ok"] + progress["failed"]
+        if stored < self._stored:
+            self.faults.append(f"{stored} slots after {self._stored}")
+        self.answered, self._stored = self.answered + 1, stored
+        return progress
+
+    def end(self) -> dict[str, int]:
+        """Stop, and return the progress at the end."""
+        self._ended.set()
+        self._thread.join()
+        return self.read()
+
+
 class Killed:
     """The processes of a site, each of which can be killed and started again."""
 
@@ -54,6 +106,7 @@ class Killed:
         self.points = {name: site.vantage(name) for name in names}
         self.scheduler = site.manage("campaign", "schedule")
         self.worker = site.worker(1)
+        self.base = site.web()
         self.counts: Counter[str] = Counter()
 
     def kill_one(self, chance: random.Random) -> None:
@@ -76,6 +129,9 @@ class Killed:
         elif kind == "worker":
             kill(self.worker, signal.SIGKILL)
             self.worker = site.worker(1)
+        elif kind == "web":
+            kill(site.web_server, signal.SIGKILL)
+            site.web(int(self.base.rpartition(":")[2]))
         else:
             kill(site.links, signal.SIGKILL)
             site.start_links()
@@ -113,6 +169,7 @@ def measure(site: Any, given: argparse.Namespace) -> int:
     killed, chance = Killed(site, names), random.Random(given.seed)
     survey = crawl(site, given.survey) if given.survey else None
     process = start(site, names, targets, given.rounds)
+    reader = Reader(killed.base)
     began = time.monotonic()
     # The first work orders are sent twenty seconds before the first round.
     while process.poll() is None:
@@ -123,6 +180,7 @@ def measure(site: Any, given: argparse.Namespace) -> int:
     connections = sum(target.connections for target in targets)
     found = json.loads(out)
     status = compare(site, found, connections, killed.counts)
+    status = max(status, describe_reading(reader, found["progress"]))
     return max(status, describe_survey(site, found)) if survey else status
 
 
@@ -130,6 +188,18 @@ def crawl(site: Any, scale: str) -> Any:
     """Serve a world and start its survey on the site's worker; return the command's process."""
     server, domains = site.testbed("imc2013", "--scale", scale)
     return site.survey(server, domains, "--workers")
+
+
+def describe_reading(reader: Reader, stored: dict[str, int]) -> int:
+    """Print what the web server served; return 1 where it was wrong."""
+    served = reader.end()
+    is_equal = all(served.get(name) == stored[name] for name in ("ok", "failed", "missed"))
+    print(
+        f"web server: {reader.answered:,} answers, {reader.unanswered} while it was down, "
+        f"{len(reader.faults)} faults {reader.faults[:3]}; in the end "
+        f"{'equal to' if is_equal else 'other than'} the store"
+    )
+    return int(bool(reader.faults) or not is_equal)
 
 
 def describe_survey(site: Any, found: dict[str, Any]) -> int:

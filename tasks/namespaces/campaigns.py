@@ -27,6 +27,8 @@ LABEL = "Laboratory: network namespaces of one machine, with links whose delay i
 INWARD, OUTWARD = "Laboratory: six by four", "Laboratory: from the cloud outwards"
 # A machine that builds a laboratory, or begins a worker, no faster gives all else more time, too.
 _USUAL_S, _USUAL_JOIN_S = 1.5, 0.7
+# Of MDA at each balancer: the greatest chance that it misses a next hop.
+MDA_RISK = 0.001
 _STEP_S = 0.25
 _LONG_S = 86_400.0
 _START_S = 0.5
@@ -204,7 +206,7 @@ def _activities(extent: Extent) -> tuple[list[Row], list[Row]]:
         "name": "trace",
         "probe": "traceroute",
         "slot_s": 0.6 if extent.brisk else 2.0,
-        "options": {**trace, "mda": True, "risk": 0.001},
+        "options": {**trace, "mda": True, "risk": MDA_RISK},
     }
     away = {
         "name": "trace",

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 from analysis.campaigns.routes import diversity
 from analysis.campaigns.routes.address_owners import Addresses
 from analysis.campaigns.routes.downstream_isp import find_isps
-from tasks.namespaces.campaigns import Extent, instances, name_of
+from tasks.namespaces.campaigns import MDA_RISK, Extent, instances, name_of
+from testbed.namespaces.multipath import chance_of, count_incomplete
 from testbed.namespaces.topology import Topology
 from testbed.namespaces.truth import Truth
 from webapp.store.campaigns import progress, selectors
@@ -65,7 +66,8 @@ def compare(seen: Seen, before: Truth, after: Truth) -> Row:
         "progress": {m.slug: _progress(m) for m in (seen.inward, seen.outward)},
         "latency": list(_latencies(before, seen)),
         "throughput": list(_throughputs(before, seen)),
-        "paths": list(_paths(before, seen)),
+        "paths": (paths := list(_paths(before, seen))),
+        "balancers": _balancers(paths),
         "isps": _isps(before, seen, failed=False),
         "failed": _failure(before, after, seen) if seen.extent.failing else None,
     }
@@ -146,6 +148,7 @@ def _paths(truth: Truth, seen: Seen) -> Iterator[Row]:
         true = {(ttl, hop) for way in ways for ttl, hop in enumerate(way, 1) if hop}
         own = found.get((vantage, instance))
         seen_hops = own or set()
+        balancers, incomplete = count_incomplete(ways, seen_hops) if own else (0, 0)
         yield {
             "vantage": vantage,
             "instance": instance,
@@ -154,7 +157,19 @@ def _paths(truth: Truth, seen: Seen) -> Iterator[Row]:
             "measured": own is not None,
             "seen": len(seen_hops & true),
             "wrong": len(seen_hops - true),
+            "balancers": balancers,
+            "incomplete": incomplete,
         }
+
+
+def _balancers(paths: list[Row]) -> Row:
+    """Balancers with a next hop that was not seen, and the chance of so many by the stopping rule.
+
+    Rounds are taken together: their misses are not more likely than those of one round.
+    """
+    whole, incomplete = (sum(row[name] for row in paths) for name in ("balancers", "incomplete"))
+    chance = chance_of(incomplete, whole, MDA_RISK)
+    return {"n": whole, "incomplete": incomplete, "risk": MDA_RISK, "chance": chance}
 
 
 def _isps(truth: Truth, seen: Seen, *, failed: bool) -> list[Row]:

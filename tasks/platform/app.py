@@ -76,6 +76,7 @@ app.conf.update(
         "tasks.recommendations.celery_tasks",
         "tasks.campaigns.best_sets",
         "tasks.screening.celery_tasks",
+        "tasks.screening.type_comparison",
         "tasks.campaigns.scheduler",
         "tasks.campaigns.synthetic",
         "tasks.networks.celery_tasks",
@@ -122,6 +123,10 @@ app.conf.update(
         "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
         "start what is due by a schedule": _periodic("tasks.schedules.tick", 60.0),
         "send alerts that are due": _periodic("tasks.schedules.deliver_due", 10.0),
+        "compare instance types of contributing pools": {
+            "task": "tasks.screening.publish_types",
+            "schedule": crontab(hour=4, minute=41),
+        },
         # Providers publish new ranges every few days; the odd hour spares their servers.
         "ask for newer range files": {
             "task": "tasks.ranges.fetch",

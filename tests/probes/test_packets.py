@@ -1,6 +1,7 @@
 import struct
 from hashlib import blake2b
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -8,6 +9,7 @@ from probes.kinds.system_traceroute import read_output
 from probes.packets import headers
 from probes.packets.hops import Reply, count_paths
 from probes.packets.mda import MultipathDetection, flows_needed
+from testbed.namespaces.multipath import UNEXPLAINED, chance_of, count_incomplete
 from tests.examples import examples
 
 ENDS4 = (bytes([192, 0, 2, 1]), bytes([198, 51, 100, 7]))
@@ -110,6 +112,37 @@ def test_all_ways_of_a_balanced_network_are_found(seed, width, second):
     assert {b for t, _, b in search.links if t == 2} == {
         f"c{i}{j}" for i in range(width) for j in range(second)
     }
+
+
+@pytest.mark.parametrize("width", [2, 3, 5])
+def test_balancers_are_incomplete_no_more_often_than_the_stopping_rule_states(width):
+    """For two next hops the rule is exact: 6 flows on one side, 1 in 32, are as frequent."""
+    risk, runs, incomplete = 0.05, 2_000, 0
+    after = {"start": ["a"], "a": [f"b{i}" for i in range(width)]}
+    after |= {f"b{i}": ["end"] for i in range(width)}
+    ways = [["a", f"b{i}", "end"] for i in range(width)]
+    for seed in range(runs):
+        search = MultipathDetection(Network(after, seed).send, "end", risk=risk)
+        search.explore(5, 3)
+        seen = {(t + 1, b) for t, _, b in search.links}
+        balancers, missed = count_incomplete(ways, seen)
+        assert balancers == 1
+        incomplete += missed
+    assert chance_of(incomplete, runs, risk) > UNEXPLAINED
+    assert incomplete > 0
+    if width == 2:
+        assert abs(incomplete - runs / 32) < 4 * (runs / 32) ** 0.5
+
+
+def test_hops_behind_a_missed_hop_are_not_counted_again():
+    ways = [["a", "b", "d", "end"], ["a", "c", "e", "end"], ["a", "c", "f", "end"]]
+    everything = {(t, hop) for way in ways for t, hop in enumerate(way, 1)}
+    assert count_incomplete(ways, everything) == (2, 0)
+    behind = {(2, "c"), (3, "e"), (3, "f")}
+    assert count_incomplete(ways, everything - behind) == (1, 1)
+    assert count_incomplete(ways, everything - {(3, "f")}) == (2, 1)
+    assert chance_of(0, 100, 0.001) == 1.0
+    assert chance_of(1, 100, 0.001) == pytest.approx(1 - 0.999**100)
 
 
 def test_a_silent_hop_does_not_end_the_search_and_endless_silence_does():

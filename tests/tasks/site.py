@@ -42,6 +42,7 @@ class Site:
         }
         self.children = []
         self.gate_port = 0
+        self.web_server = None
 
     def start(self, *command, env=None, **more):
         more.setdefault("stdout", subprocess.DEVNULL)
@@ -97,15 +98,16 @@ class Site:
         self.links = self.start(*links.command(self.folder))
         wait(lambda: links.answers(self.folder), 20)
 
-    def web(self):
-        """The site's web server; its address."""
-        with socket.socket() as sock:
-            sock.bind(("127.0.0.1", 0))
-            port = sock.getsockname()[1]
+    def web(self, port=0):
+        """The site's web server, at a free port unless one is given; its address."""
+        if not port:
+            with socket.socket() as sock:
+                sock.bind(("127.0.0.1", 0))
+                port = sock.getsockname()[1]
         gate = f"127.0.0.1:{self.gate_port}" if self.gate_port else ""
         env = self.env | ({"NEPHOSCOPE_LINKS_ADDRESS": gate} if gate else {})
         command = ["-m", "webapp.server", "--port", str(port)]
-        self.start(sys.executable, *command, env=env)
+        self.web_server = self.start(sys.executable, *command, env=env)
         wait(lambda: answers(port), 30)
         return f"http://127.0.0.1:{port}"
 

@@ -62,11 +62,15 @@ RULES = (
     (OWNED, "", r"traffic/<slug:name>/.*|api/v1/captures/.+"),
     (OPEN, "", r"api/v1/(|surveys|plan|range-tables|limits|docs|openapi\.json|problems(/<kind>)?)"),
     (OPEN, "", r"api/v1/domains/<domain>/(history|card)|api/v1/client-(weights|places)"),
-    (OPEN, "", r"screening/(log/|pay-off/|pay-off\.<slug:kind>|good-machines(/|\.csv))?"),
+    (
+        OPEN,
+        "",
+        r"screening/(log/|pay-off/|pay-off\.<slug:kind>|(good-machines|instance-types)(/|\.csv))?",
+    ),
     (OPEN, "", r"opt-out/(<str:token>/)?"),
     # Metrics are for the machine itself, or by a token: tests/api/test_monitoring.py.
     (OPEN, "", r"healthz|readyz|metrics"),
-    (OPEN, "", r"agent|api/v1/screening/(agent|schema|verdict|good-shares)"),
+    (OPEN, "", r"agent|api/v1/screening/(agent|schema|verdict|good-shares|instance-types)"),
     (OPEN, "", r"wide-area/(new/|run/|compare/)?|api/v1/wide-area"),
     (OPEN, "", r"api/v1/measurements(/presets|/plan)?"),
     (OWNED, "", r"screening/(pools|shared)/.*|api/v1/screening/(pools|shared).*"),

@@ -12,7 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import Field, Query, Status
 from ninja.errors import HttpError
 
-from tasks.screening import celery_tasks, good_shares, uploaded_log
+from tasks.screening import celery_tasks, good_shares, type_comparison, uploaded_log
 from webapp.api.framework.paging import Page, paginate
 from webapp.api.framework.routers import ACCOUNT, Router
 from webapp.api.framework.strict_bodies import Body, schema
@@ -44,6 +44,7 @@ class SettingsIn(Body):
     wanted: Wanted | None = None
     price: Annotated[float, Field(strict=True, ge=0, le=1e9)] | None = None
     currency: Annotated[str, Field(max_length=8)] | None = None
+    contributes: bool | None = None
 
 
 class TokenIn(Body):
@@ -103,6 +104,23 @@ def get_good_shares(request: HttpRequest, by: Dimension = "region") -> Any:
     All machines in pools visible to the requester count; intervals are at 95 %.
     """
     return documents.plain(asdict(good_shares.find_table(request.user, by)))
+
+
+@router.get(
+    "/instance-types",
+    response={200: "screening.InstanceTypes"},
+)
+def get_instance_types(request: HttpRequest) -> Any:
+    """Public comparison of instance types, over the pools of accounts that contribute.
+
+    Types of too few accounts or machines are withheld; intervals are at 95 %, across accounts.
+    """
+    rows = [
+        {name: value for name, value in row.items() if name not in ("group", "code", "place")}
+        | {"instance_type": row["group"]}
+        for row in type_comparison.list_rows()
+    ]
+    return documents.plain({"limits": type_comparison.LIMITS, "rows": rows})
 
 
 @router.get(

@@ -35,6 +35,7 @@ class PoolForm(forms.Form):
     currency = forms.CharField(max_length=8, required=False)
     low = forms.FloatField(min_value=0, max_value=100_000, required=False)
     high = forms.FloatField(min_value=0, max_value=100_000, required=False)
+    contributes = forms.BooleanField(required=False)
 
     def read(self) -> PoolSettings:
         """The settings that were given."""
@@ -110,7 +111,7 @@ def settings(request: HttpRequest, access: PoolAccess) -> HttpResponse:
 
 
 def _values(row: selectors.PoolRow) -> dict[str, Any]:
-    names = ("name", "wanted", "price", "currency", "low", "high")
+    names = ("name", "wanted", "price", "currency", "low", "high", "contributes")
     return {name: getattr(row, name) for name in names}
 
 

@@ -1,6 +1,6 @@
 """Pages of screening beside pools: the landing page, a log reader, shares of good machines."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
 from core.errors import BadInput
-from tasks.screening import good_shares, simulated_fleet, uploaded_log
+from tasks.screening import good_shares, simulated_fleet, type_comparison, uploaded_log
 from tasks.surveys.export import table_csv
 from webapp.pages.screening.headlines import shares_headline
 from webapp.pages.screening.plots import draw_error_rates, draw_percentiles, list_keys
@@ -30,6 +30,11 @@ _SHARE_COLUMNS = (
     *("group", "n", "good", "share", "low", "high", "pools", "effective"),
     *("p999_ms", "p999_low_ms", "p999_high_ms"),
 )
+_TYPE_COLUMNS = (
+    *("provider", "group", "n", "tenants", "good", "share", "low", "high"),
+    *("p999_ms", "p999_low_ms", "p999_high_ms", "published_at"),
+)
+NOTHING_PUBLISHED = "No instance type has machines of enough accounts yet"
 
 
 @require_GET
@@ -106,10 +111,35 @@ def good_machines_file(request: HttpRequest) -> HttpResponse:
     """The same as CSV, all groups."""
     by = _dimension(request)
     rows = good_shares.find_table(request.user, by).rows
-    text = table_csv(_SHARE_COLUMNS, [[row[name] for name in _SHARE_COLUMNS] for row in rows])
+    return _csv(f"good-machines-by-{by}", _SHARE_COLUMNS, rows)
+
+
+def _csv(name: str, columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> HttpResponse:
+    text = table_csv(columns, [[row[column] for column in columns] for row in rows])
     answer = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    answer["Content-Disposition"] = f'attachment; filename="good-machines-by-{by}.csv"'
+    answer["Content-Disposition"] = f'attachment; filename="{name}.csv"'
     return answer
+
+
+@require_GET
+def instance_types(request: HttpRequest) -> HttpResponse:
+    """Share of good machines and jitter by instance type, over tenants that contribute."""
+    rows = type_comparison.list_rows()
+    context = {
+        "section": "screening",
+        "tab": "types",
+        "limits": type_comparison.LIMITS,
+        "headline": shares_headline(rows, "instance type") if rows else NOTHING_PUBLISHED,
+        "machines": sum(row["n"] for row in rows),
+        "rows": [format_share({**row, "pools": row["tenants"]}) for row in rows[:MOST_GROUPS]],
+    }
+    return render(request, "screening/instance_types.html", context)
+
+
+@require_GET
+def instance_types_file(request: HttpRequest) -> HttpResponse:
+    """The same as CSV."""
+    return _csv("instance-types", _TYPE_COLUMNS, type_comparison.list_rows())
 
 
 def _dimension(request: HttpRequest) -> str:

@@ -26,7 +26,7 @@ from webapp.store.models import (
 )
 from webapp.store.object_storage import files
 from webapp.store.recommendations import services as recommendation_services
-from webapp.store.screening import body_files
+from webapp.store.screening import body_files, publications
 from webapp.store.surveys import batches, derived, services, snapshots
 from webapp.store.surveys.uploads import list_path
 from webapp.store.traffic import services as traffic_services
@@ -53,7 +53,9 @@ def remove_account(user: Any) -> None:
         lists.delete_list(saved)
     for upload in TrafficUpload.objects.filter(owner=user):
         traffic_services.delete(upload)
-    folders = [body_files.folder_of(pool.pk) for pool in Pool.objects.filter(owner=user)]
+    pools = list(Pool.objects.filter(owner=user))
+    publications.withdraw(*pools)
+    folders = [body_files.folder_of(pool.pk) for pool in pools]
     # Keys of rows without a creator must stay unique.
     Survey.objects.filter(maker=user).update(idempotency_key=None)
     Audit.objects.filter(maker=user).update(idempotency_key=None)

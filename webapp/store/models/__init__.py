@@ -30,7 +30,14 @@ from webapp.store.models.schedules import (
     ScheduleEvent,
     ScheduleRun,
 )
-from webapp.store.models.screening import Pool, PoolInstance, PoolLog, PoolReport, PoolToken
+from webapp.store.models.screening import (
+    Pool,
+    PoolInstance,
+    PoolLog,
+    PoolReport,
+    PoolToken,
+    PublishedType,
+)
 from webapp.store.models.simulations import Simulation
 from webapp.store.models.stored_files import StoredFile
 from webapp.store.models.surveys import RangeTable, Report, Shard, Survey
@@ -62,6 +69,7 @@ __all__ = [
     "PoolLog",
     "PoolReport",
     "PoolToken",
+    "PublishedType",
     "RangeTable",
     "Recommendation",
     "Report",

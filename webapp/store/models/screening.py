@@ -32,6 +32,8 @@ class Pool(OwnedByOrganisation, SharedByLink):
     wanted = models.PositiveIntegerField(default=10)
     price = models.FloatField(default=0.0)
     currency = models.CharField(max_length=8, default="", blank=True)
+    # Whether its machines count in the public comparison of instance types.
+    contributes = models.BooleanField(default=False)
     n_reports = models.PositiveBigIntegerField(default=0)
     n_bytes = models.PositiveBigIntegerField(default=0)
     revision = models.PositiveBigIntegerField(default=0)
@@ -160,3 +162,26 @@ class PoolLog(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pool_id}/{self.name}"
+
+
+class PublishedType(models.Model):
+    """An instance type in the public comparison: what is shown of it, and of what it consists."""
+
+    provider = models.CharField(max_length=40)
+    instance_type = models.CharField(max_length=80)
+    # Null while it is withheld.
+    document = models.JSONField(null=True, blank=True)
+    # Of each publication, digests of the data of its tenants by keyed hash of the tenant.
+    history = models.JSONField(default=list)
+    published_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["provider", "instance_type"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["provider", "instance_type"], name="published_type_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider}/{self.instance_type}"

@@ -37,6 +37,7 @@ class PoolRow:
     wanted: int
     price: float
     currency: str
+    contributes: bool
     share_secret: str
     n_instances: int
     n_reports: int

@@ -19,7 +19,7 @@ from webapp.store.access import share_links
 from webapp.store.access.visibility import OPERATOR, owner_of
 from webapp.store.models import Pool, PoolInstance, PoolToken
 from webapp.store.requests.texts import replace_unprintable
-from webapp.store.screening import body_files
+from webapp.store.screening import body_files, publications
 from webapp.store.screening.secrets import SHOWN, derive_token, generate_seed, hash_secret
 from webapp.store.screening.selectors import PoolRow, find_pool
 
@@ -39,6 +39,7 @@ class PoolSettings:
     wanted: int | None = None
     price: float | None = None
     currency: str | None = None
+    contributes: bool | None = None
 
 
 def create_pool(user: Any, chosen: PoolSettings) -> PoolRow:
@@ -59,6 +60,8 @@ def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
     """Change settings; new marks ask for ``judge_again``. BadInput as for a new pool."""
     with transaction.atomic():
         pool = Pool.objects.select_for_update().get(pk=row.id)
+        if chosen.contributes is False:
+            publications.withdraw(pool)
         _apply(pool, chosen)
         # Only these: reports that arrive meanwhile count on in the same row.
         pool.save(update_fields=[each.name for each in fields(PoolSettings)])
@@ -68,7 +71,9 @@ def change_pool(row: PoolRow, user: Any, chosen: PoolSettings) -> PoolRow:
 
 def delete_pool(row: PoolRow) -> None:
     """Forget a pool with its reports, tokens, links and files."""
-    Pool.objects.filter(pk=row.id).delete()
+    for pool in Pool.objects.filter(pk=row.id):
+        publications.withdraw(pool)
+        pool.delete()
     shutil.rmtree(body_files.folder_of(row.id), ignore_errors=True)
 
 

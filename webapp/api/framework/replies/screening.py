@@ -30,6 +30,7 @@ class Pool(Schema):
     wanted: int
     price: float
     currency: str
+    contributes: bool
     n_instances: int
     n_reports: int
     verdicts: dict[str, int]
@@ -59,6 +60,38 @@ class GoodShareRow(Schema):
     p999_ms: float | None
     p999_low_ms: float | None
     p999_high_ms: float | None
+
+
+class InstanceType(Schema):
+    """An instance type over accounts that contribute; ``p999_ms`` is the median of machines."""
+
+    provider: str
+    instance_type: str
+    n: int
+    tenants: int
+    good: int
+    share: float
+    low: float
+    high: float
+    p999_ms: float | None
+    p999_low_ms: float | None
+    p999_high_ms: float | None
+    published_at: datetime
+
+
+class PublicationLimits(Schema):
+    """The least number of accounts and machines of a type, and the most of one account."""
+
+    tenants: int
+    machines: int
+    share: float
+
+
+class InstanceTypes(Schema):
+    """Instance types that are shown, best first."""
+
+    limits: PublicationLimits
+    rows: list[InstanceType]
 
 
 class GoodShares(Schema):

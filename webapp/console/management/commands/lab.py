@@ -105,6 +105,11 @@ def sentences(found: dict[str, Any]) -> Iterator[str]:
         sum(r[name] for r in paths if r["measured"]) for name in ("seen", "hops", "wrong")
     )
     yield f"{seen} of {hops} hops of all ways were found, {wrong} that are none"
+    tested = found["balancers"]
+    yield (
+        f"{tested['incomplete']} of {tested['n']} balancers lack a next hop; with the risk of "
+        f"{tested['risk']:g} each, so many or more have a chance of {tested['chance']:.2g} at most"
+    )
     yield from _unmeasured(found)
     equal = sum(row["equal"] for row in isps)
     yield f"{found['outwards']}: ISPs equal to the truth in {equal} of {len(isps)} zones"
