@@ -47,7 +47,7 @@ class Group:
         }
 
     def is_large(self) -> bool:
-        """Whether the group has enough tenants and machines, and nobody has most of them."""
+        """Whether the group has enough tenants and machines, and none has most of them."""
         sizes: dict[str, int] = {}
         for one in self.machines:
             sizes[one.pool] = sizes.get(one.pool, 0) + 1
@@ -68,7 +68,7 @@ def decide(group: Group, published: Sequence[Digests], *, is_shown: bool) -> Dec
     far = all(len(find_changed(now, before)) >= K_TENANTS for before in published)
     if group.is_large() and far:
         return Decision.PUBLISH
-    # A tenant whose machines have left must not be counted on.
+    # A tenant without machines by now must not be counted any longer.
     has_left = is_shown and bool(set(published[-1]) - set(now))
     return Decision.KEEP if is_shown and group.is_large() and not has_left else Decision.WITHHOLD
 

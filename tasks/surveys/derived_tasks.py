@@ -19,7 +19,7 @@ from tasks.surveys import study
 from tasks.surveys.derived import compare_surveys, index_survey
 from webapp.store.leases import MAX_ATTEMPTS
 from webapp.store.models import CustomerFile, Survey
-from webapp.store.surveys import customers, derived
+from webapp.store.surveys import derived, uploads
 
 # Rows of an uploaded file of customer countries.
 MAX_CUSTOMER_ROWS, MAX_CUSTOMER_BYTES = 500_000, 30_000_000
@@ -58,7 +58,7 @@ def remove_customers(survey: Survey) -> CustomerFile:
 
 
 def _report(survey: Survey, name: str, rows: int) -> CustomerFile:
-    row = customers.request(survey, name, rows)
+    row = uploads.request_customers(survey, name, rows)
     queue_committed(report_customers, row.pk)
     return row
 
@@ -66,7 +66,7 @@ def _report(survey: Survey, name: str, rows: int) -> CustomerFile:
 @app.task(name="tasks.errands.customers")
 def report_customers(pk: int) -> None:
     """Compute a survey's report with its customer countries, unless another worker does."""
-    jobs = customers.FILES
+    jobs = uploads.CUSTOMER_FILES
     row = claim_row(pk, jobs.claim, jobs.fail, MAX_ATTEMPTS)
     if row is not None:
         run_row(row, _report_customers, jobs.fail)
@@ -74,17 +74,17 @@ def report_customers(pk: int) -> None:
 
 def _report_customers(row: CustomerFile) -> None:
     def renew(counters: Mapping[str, Any]) -> bool:
-        return customers.FILES.renew(row)
+        return uploads.CUSTOMER_FILES.renew(row)
 
     with Lease(f"customers of {row.survey.slug}", renew):
         study.recompute(row.survey)
-    customers.FILES.finish(row)
+    uploads.CUSTOMER_FILES.finish(row)
 
 
 @app.task(name="tasks.errands.sweep")
 def queue_waiting() -> None:
     """Queue reports that a broker or a worker lost."""
-    queue_lost(report_customers, customers.FILES.waiting())
+    queue_lost(report_customers, uploads.CUSTOMER_FILES.waiting())
 
 
 def request_index(survey: Survey) -> None:

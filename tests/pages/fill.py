@@ -53,8 +53,8 @@ def of_an_account() -> dict[str, str]:
     failed.attempt = 1
     uploads.UPLOADS.fail(failed, "no row of a Zeek log in holiday.jpg: no header above (1)")
     return {
-        "pending": pending.slug,
-        "failed": failed.slug,
+        "upload_waiting": pending.slug,
+        "upload_failed": failed.slug,
         "session": client.cookies["sessionid"].value,
         "nightly": nightly.slug,
         "pager": pager.slug,

@@ -11,7 +11,7 @@ from webapp.api.framework.strict_bodies import Body
 from webapp.api.surveys.lookup import get_ended_own_survey, get_survey
 from webapp.store.access.visibility import may_manage
 from webapp.store.models import Survey
-from webapp.store.surveys import customers
+from webapp.store.surveys import uploads
 
 router = Router(tags=["evidence"])
 
@@ -61,7 +61,7 @@ def remove_customers(request: HttpRequest, slug: str) -> Any:
 
 
 def _document(survey: Survey, is_own: bool) -> dict[str, Any]:
-    row = customers.file_of(survey)
+    row = uploads.customer_file(survey)
     return {
         "survey": survey.slug,
         "state": row.state if row else "none",

@@ -39,7 +39,7 @@ def list_captures(request: HttpRequest, page: Query[Page]) -> Any:
 
 @router.post(
     "/captures",
-    response={202: "surveys.CaptureUpload"},
+    response={202: "traffic.CaptureUpload"},
     operation_id="upload_capture",
     openapi_extra=ACCOUNT,
 )
@@ -64,7 +64,7 @@ def upload_capture(
 
 @router.get(
     "/captures/{name}/upload",
-    response={200: "surveys.CaptureUpload"},
+    response={200: "traffic.CaptureUpload"},
     operation_id="get_capture_upload",
     openapi_extra=ACCOUNT,
 )
@@ -86,7 +86,7 @@ def delete_capture(request: HttpRequest, name: str) -> Any:
 
 @router.get(
     "/captures/{name}",
-    response={200: "surveys.Capture"},
+    response={200: "traffic.Capture"},
 )
 def get_capture(request: HttpRequest, name: str) -> Any:
     """The whole report of a capture, as ``manage.py packets report --json`` gives it."""
@@ -95,7 +95,7 @@ def get_capture(request: HttpRequest, name: str) -> Any:
 
 @router.get(
     "/captures/{name}/tables/{table}.{kind}",
-    response={200: "surveys.CaptureTable"},
+    response={200: "traffic.CaptureTable"},
 )
 def get_capture_table(request: HttpRequest, name: str, table: str, kind: str) -> Any:
     """One table of a capture."""

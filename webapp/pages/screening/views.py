@@ -34,6 +34,10 @@ _TYPE_COLUMNS = (
     *("provider", "group", "n", "tenants", "good", "share", "low", "high"),
     *("p999_ms", "p999_low_ms", "p999_high_ms", "published_at"),
 )
+HOW_TO_CONTRIBUTE = (
+    "Accounts contribute in the settings of their pools. A type is shown from three accounts and "
+    "twenty machines on."
+)
 NOTHING_PUBLISHED = "No instance type has machines of enough accounts yet"
 
 
@@ -129,6 +133,8 @@ def instance_types(request: HttpRequest) -> HttpResponse:
         "section": "screening",
         "tab": "types",
         "limits": type_comparison.LIMITS,
+        "how_to_join": HOW_TO_CONTRIBUTE,
+        "caption": "Instance types, best first",
         "headline": shares_headline(rows, "instance type") if rows else NOTHING_PUBLISHED,
         "machines": sum(row["n"] for row in rows),
         "rows": [format_share({**row, "pools": row["tenants"]}) for row in rows[:MOST_GROUPS]],

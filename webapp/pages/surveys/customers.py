@@ -12,8 +12,7 @@ from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG
 from webapp.store.access.visibility import may_manage
 from webapp.store.models import Survey
-from webapp.store.surveys import customers as store
-from webapp.store.surveys import selectors
+from webapp.store.surveys import selectors, uploads
 
 
 @never_cache
@@ -38,7 +37,7 @@ def customers(request: HttpRequest, slug: str) -> HttpResponse:
         "survey": shown,
         "families": FAMILIES,
         "is_own": is_own,
-        "row": store.file_of(survey),
+        "row": uploads.customer_file(survey),
         "report": selectors.report(slug, "customers"),
         "error": error,
         "max_rows": derived_tasks.MAX_CUSTOMER_ROWS,

@@ -1,4 +1,4 @@
-"""The public comparison of instance types: whose machines count, and what is shown.
+"""The public comparison of instance types: which machines count, and what is shown.
 
 Only machines in pools with ``contributes`` count. Tenants are stored as keyed hashes.
 """

@@ -1,4 +1,4 @@
-"""Domain lists as files: the accepted entries of each survey, sliced by shard."""
+"""Uploads of a survey: the accepted entries of its domain list, and countries of its customers."""
 
 import csv
 import io
@@ -9,7 +9,11 @@ from django.conf import settings
 
 from core.errors import MissingData
 from core.records import DomainEntry
+from webapp.store.leases import JobTable, requested
+from webapp.store.models import CustomerFile, Survey
 from webapp.store.object_storage import files
+
+CUSTOMER_FILES = JobTable(CustomerFile, "survey")
 
 
 def list_path(slug: str) -> Path:
@@ -52,3 +56,15 @@ def only_domain(slug: str, n_domains: int) -> str:
     except MissingData:
         return ""
     return entries[0].domain if entries else ""
+
+
+def request_customers(survey: Survey, name: str, rows: int) -> CustomerFile:
+    """Ask for the report with a file of customer countries in place of the one before."""
+    values = {"name": name[:200], "rows": rows, **requested()}
+    row, _ = CustomerFile.objects.update_or_create(survey=survey, defaults=values)
+    return row
+
+
+def customer_file(survey: Survey) -> CustomerFile | None:
+    """The uploaded file of customer countries of a survey, if there is one."""
+    return CustomerFile.objects.filter(survey=survey).first()

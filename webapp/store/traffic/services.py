@@ -1,4 +1,4 @@
-"""Store and delete uploads of traffic logs, and tell private imports from public ones."""
+"""Store and delete uploads of traffic logs, and separate private imports from public ones."""
 
 import hashlib
 import shutil
@@ -41,7 +41,7 @@ class SentFile:
 
 
 def imports_root() -> Path:
-    """Where imports of logs stand, by name."""
+    """The folder of all imports of logs, by name."""
     return Path(settings.DATA_DIR) / "packets"
 
 
@@ -129,7 +129,7 @@ def _add(row: TrafficUpload) -> TrafficUpload | None:
     """Store a row, or return the earlier one of its key; raises ``Conflict`` and ``KeyReused``."""
     known = _by_key(row)
     if known is None:
-        _check_room(row.owner)
+        _check_limits(row.owner)
         try:
             with transaction.atomic():
                 row.save()
@@ -152,7 +152,7 @@ def _by_key(row: TrafficUpload) -> TrafficUpload | None:
     return known
 
 
-def _check_room(owner: Any) -> None:
+def _check_limits(owner: Any) -> None:
     own = TrafficUpload.objects.filter(owner=owner)
     if own.filter(state__in=(State.WAITING, State.RUNNING)).count() >= MAX_OPEN:
         raise Conflict(
@@ -174,7 +174,7 @@ def remove_files(row: TrafficUpload) -> None:
 
 
 def import_folder(row: TrafficUpload) -> Path:
-    """Where the import of an upload stands."""
+    """The folder with the import of an upload."""
     return imports_root() / row.slug
 
 

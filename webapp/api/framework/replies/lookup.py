@@ -18,6 +18,7 @@ from webapp.api.framework.replies import (
     service,
     simulations,
     surveys,
+    traffic,
     vantages,
 )
 from webapp.api.framework.replies.common import Page
@@ -39,6 +40,7 @@ _MODULES = {
         service,
         simulations,
         surveys,
+        traffic,
         vantages,
     )
 }
