@@ -154,6 +154,7 @@ def owned(owner: Any, name: str) -> dict[str, Any]:
         "recommendation": recommendation(owner),
         "beacon": beacon(owner),
         "simulation": simulation(owner),
+        "upload": fill.upload_of(owner, "July").slug,
         "measurements": campaigns(owner, *CAMPAIGNS[name]),
     }
 

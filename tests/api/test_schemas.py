@@ -161,6 +161,7 @@ def values(existing, path):
         **({"slug": existing["schedule"]} if "/schedules/" in path else {}),
         **({"slug": existing["endpoint"]} if "/alert-endpoints/" in path else {}),
         **({"name": existing["search"]} if "/networks/" in path else {}),
+        **({"name": existing["upload"]} if path.endswith("/upload") else {}),
         "secret": existing["pool_secret"],
     }
 

@@ -218,7 +218,7 @@ FIELDS: dict[str, Any] = {
     "RejectedLine.reason": "has no dot; write a whole domain such as example.com",
     "Choice.reason": "",
     "reasons": {"failed": {"TIMEOUT": 2}, "missed": {}},
-    "LogSummary.reasons": {"cut off": 1},
+    "LogSummary.reasons": {"cut off": {"count": 1, "first_lines": [107]}},
     "region": "us-east-1",
     "regions": ["us-east-1", "eu-west-1"],
     "remedy": "Check the address; send the token of the account that owns it.",
