@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 
 from analysis.deployment.dictionary import IN_CLOUD as IN_CLOUD
 from analysis.deployment.dictionary import IN_DOMAIN as IN_DOMAIN
@@ -22,12 +23,16 @@ Shards = Iterable[str] | None
 # A lookup is about a name of the domain unless it asked for one of its name servers.
 IS_NAME = f"type IN ('A', 'AAAA') AND (technique <> 'listed' OR name = domain) AND {IN_DOMAIN}"
 # An alias that leads nowhere is a name too; a chain that broke off (SERVFAIL …) is a failure.
-EXISTS = f"{IS_NAME} AND status IN ('NOERROR', 'NODATA', 'NXDOMAIN') AND len(answers) > 0"
+EXISTS = f"{IS_NAME} AND status IN ('NOERROR', 'NODATA', 'NXDOMAIN') AND array_length(answers) > 0"
 # The address of a CDN does not determine the region of its origin.
 IN_REGION = "kind = 'cloud' AND region IS NOT NULL"
 # Lake tables that hold what was found of each domain.
 _FOUND = ("lookups", "placements", "fronts", "servers")
 
+_PROVIDERS = """
+CREATE TEMP TABLE providers AS
+  SELECT position, CAST(provider AS provider_code) AS provider FROM provider_rows
+"""
 _VIEWS = f"""
 CREATE TEMP VIEW names AS SELECT DISTINCT domain, name FROM lookups WHERE {EXISTS};
 CREATE TEMP TABLE uses AS
@@ -102,8 +107,10 @@ def find_uses(connection: Connection) -> None:
     cloud-using name with its class and the closest listed domain; and ``names`` (domain, name)
     that exist, as texts.
     """
-    connection.execute("CREATE TEMP TABLE providers (position INTEGER, provider provider_code)")
-    connection.executemany("INSERT INTO providers VALUES (?, ?)", list(enumerate(PROVIDERS)))
+    rows = pa.table({"position": range(len(PROVIDERS)), "provider": list(PROVIDERS)})
+    connection.register("provider_rows", rows)
+    connection.execute(_PROVIDERS)
+    connection.unregister("provider_rows")
     connection.execute(_VIEWS)
 
 

@@ -47,7 +47,7 @@ WITH named AS (
   FROM served JOIN cloud_domains USING (domain)),
 registered AS (
   SELECT d, server, array_to_string(labels[CASE
-    WHEN len(labels) > 2 AND length(labels[-1]) = 2 AND labels[-2] IN ({_SECOND_LEVEL})
+    WHEN array_length(labels) > 2 AND length(labels[-1]) = 2 AND labels[-2] IN ({_SECOND_LEVEL})
     THEN -3 ELSE -2 END :], '.') AS registered FROM named)
 SELECT d, server, CASE {_FAMILY} ELSE registered END AS operator FROM registered
 """

@@ -30,14 +30,16 @@ reached AS (
   SELECT location_id, count(*) AS domains
   FROM (SELECT DISTINCT d, location_id FROM region_locations SEMI JOIN zoned
     USING (location_id) JOIN domain_names USING (n))
-  GROUP BY location_id)
-SELECT z.provider, z.region, coalesce(zone, '{UNKNOWN}'), domains, names, coalesce(only_here, 0),
-  instances, zone IS NULL
-FROM zoned z JOIN name_regions USING (location_id) JOIN reached USING (location_id)
-  JOIN instances USING (location_id)
-LEFT JOIN single_counts USING (location_id) JOIN providers p ON p.provider = z.provider
-ORDER BY position, sum(names) OVER (PARTITION BY z.provider, z.region) DESC, z.region,
-  zone NULLS LAST
+  GROUP BY location_id),
+counted AS (
+  SELECT z.provider, z.region, zone, domains, names, coalesce(only_here, 0) AS only_here,
+    instances, position, sum(names) OVER (PARTITION BY z.provider, z.region) AS region_names
+  FROM zoned z JOIN name_regions USING (location_id) JOIN reached USING (location_id)
+    JOIN instances USING (location_id)
+  LEFT JOIN single_counts USING (location_id) JOIN providers p ON p.provider = z.provider)
+SELECT provider, region, coalesce(zone, '{UNKNOWN}'), domains, names, only_here, instances,
+  zone IS NULL
+FROM counted ORDER BY position, region_names DESC, region, zone NULLS LAST
 """
 _COUNTS = """
 SELECT provider, k, count(*) FROM (

@@ -25,7 +25,7 @@ TARGETS_SQL = f"""
 CREATE OR REPLACE TEMP TABLE pattern_matches AS
 WITH targets AS (SELECT DISTINCT cname FROM chains),
 based AS (
-  SELECT cname, base, string_split(cname, '.') AS parts, len(parts) AS n
+  SELECT cname, base, string_split(cname, '.') AS parts, array_length(parts) AS n
   FROM (SELECT cname, split_part(cname, '.', -2) || '.' || split_part(cname, '.', -1) AS base
         FROM targets)
   WHERE base IN (SELECT base FROM pattern_suffixes)),
@@ -40,7 +40,7 @@ ADDRESSES_SQL = f"""
 CREATE OR REPLACE TEMP TABLE pattern_addresses AS
 SELECT DISTINCT address, rule FROM placed JOIN pattern_networks ON key = address
 UNION SELECT address, rule FROM placed
-  JOIN (FROM pattern_networks WHERE suffix(key, '.')) k
+  JOIN (FROM pattern_networks WHERE ends_with(key, '.')) k
   ON left(address, {_HEAD}) = left(key, {_HEAD}) AND starts_with(address, key)
 """
 MATCHES_SQL = f"{TARGETS_SQL};{ADDRESSES_SQL}"

@@ -3,7 +3,7 @@
 import tempfile
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,8 +15,8 @@ from analysis.reporting.headlines import headline
 from analysis.reporting.survey_tables import build_tables
 from cartography.placement.cloud_table import PrefixTable
 from core.errors import BadInput, Unavailable
-from tasks.surveys.record_placement import open_records
-from tasks.surveys.record_study import Sources
+from tasks.surveys.record_placement import open_records, open_records_on_spark
+from tasks.surveys.record_study import Connection, Sources
 from webapp.store.ranges.by_date import Tables
 
 MEMORY_MB = 1024
@@ -25,19 +25,20 @@ _OPTIONAL = ("domains", "zones", "customers")
 
 
 def compute_tables(
-    folder: Path, as_of: date | None = None, memory_mb: int = MEMORY_MB
+    folder: Path, as_of: date | None = None, memory_mb: int = MEMORY_MB, spark_master: str = ""
 ) -> dict[str, Any]:
     """All tables of the records, with headlines, complaints and the range tables that were used.
 
     Addresses are placed by the imported ranges of a day, of today without one. Beyond
-    ``memory_mb``, DuckDB spills to the lake's folder. Raises ``BadInput`` and ``MissingData``.
+    ``memory_mb``, DuckDB spills to the lake's folder. With ``spark_master`` the same queries run on
+    Spark. Raises ``BadInput`` and ``MissingData``.
     """
     sources, ranges = find_sources(folder), Tables(as_of)
     table, lake = ranges.on(None), Path(settings.LAKE_DIR)
     lake.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=".spill-", dir=lake) as spill,
-        open_records(sources, table, Path(spill), memory_mb) as connection,
+        _open(sources, table, Path(spill), memory_mb, spark_master) as connection,
     ):
         tables = build_tables(connection)
         count = connection.sql("SELECT count(DISTINCT domain) FROM seen_names").fetchall()
@@ -55,6 +56,15 @@ def compute_tables(
             for table_id, made in tables.items()
         },
     }
+
+
+def _open(
+    sources: Sources, table: PrefixTable, spill: Path, memory_mb: int, spark_master: str
+) -> Connection:
+    if not spark_master:
+        return open_records(sources, table, spill, memory_mb)
+    connection = open_records_on_spark(sources, table, spill, spark_master, memory_mb)
+    return cast("Connection", connection)
 
 
 def find_sources(folder: Path) -> Sources:

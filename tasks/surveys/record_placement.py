@@ -6,6 +6,7 @@ becomes an object.
 """
 
 from pathlib import Path
+from typing import cast
 
 import duckdb
 import numpy as np
@@ -14,6 +15,7 @@ import pyarrow as pa
 from analysis.deployment.cloud_names import find_uses
 from analysis.deployment.dictionary import CODED, FRONT, name_codes
 from analysis.reporting.survey_tables import prepare_study
+from analysis.spark.connection import SparkConnection
 from cartography.patterns.tables import ADDRESSES_SQL, HITS_SQL, TARGETS_SQL, open_patterns
 from cartography.placement.cloud_table import PrefixTable
 from lake.schemas import SCHEMAS
@@ -112,10 +114,32 @@ def open_records(
     """
     connection = open_connection(spill, memory_mb)
     read_records(connection, sources)
+    prepare_records(connection, sources, table)
+    return connection
+
+
+def open_records_on_spark(
+    sources: Sources, table: PrefixTable, folder: Path, master: str, memory_mb: int = 1024
+) -> SparkConnection:
+    """As ``open_records``, on the Spark of ``master`` with its tables below ``folder``.
+
+    Raises ``BadInput``, and ``MissingData`` where Spark is not installed.
+    """
+    connection = SparkConnection(master, folder, memory_mb)
+    try:
+        read_records(cast("Connection", connection), sources, here=False)
+        prepare_records(cast("Connection", connection), sources, table)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def prepare_records(connection: Connection, sources: Sources, table: PrefixTable) -> None:
+    """Add what the report's tables need to the tables of ``read_records``."""
     place_records(connection, sources, table)
     find_uses(connection)
     prepare_study(connection)
-    return connection
 
 
 def open_connection(spill: Path, memory_mb: int = 1024) -> Connection:

@@ -83,16 +83,17 @@ class Sources:
     customers: Path | None = None
 
 
-def read_records(connection: Connection, sources: Sources) -> None:
+def read_records(connection: Connection, sources: Sources, *, here: bool = True) -> None:
     """Add the tables of this module, and ``addresses`` (type, value, text), each distinct.
 
+    Distinct facts are found by this process, or by the connection's engine unless ``here``.
     Raises ``BadInput`` for a file without the columns of ``TEXTS`` or ``NUMBERED``.
     """
     columns = set(_columns(sources.records)) - {"vantage"}
     if columns >= set(TEXTS.names) - {"vantage"}:
-        _read_texts(connection, sources.records)
+        _read_texts(connection, sources.records, here)
     elif columns >= set(NUMBERED.names) - {"vantage"} and sources.names and sources.values:
-        _read_numbers(connection, sources)
+        _read_numbers(connection, sources, here)
     else:
         raise BadInput(
             f"{sources.records.name} needs the columns domain, name, type and data; or name_id, "
@@ -101,7 +102,12 @@ def read_records(connection: Connection, sources: Sources) -> None:
         )
 
 
-def _read_texts(connection: Connection, records: Path) -> None:
+def _read_texts(connection: Connection, records: Path, here: bool) -> None:
+    if not here:
+        connection.execute(f"CREATE TEMP VIEW fresh AS FROM read_parquet({_literal(records)})")
+        connection.execute(_ROWS_READ.replace("SELECT", "SELECT DISTINCT"))
+        connection.execute(_FROM_TEXTS)
+        return
     seen = RowSet()
     connection.register("fresh", distinct_rows(records, ("domain", "name", "type", "data"), seen))
     connection.execute(_ROWS_READ)
@@ -111,8 +117,9 @@ def _read_texts(connection: Connection, records: Path) -> None:
     connection.execute(_FROM_TEXTS)
 
 
-def _read_numbers(connection: Connection, sources: Sources) -> None:
-    facts = distinct_facts(sources.records, ("name_id", "type", "value"), (A, NS, CNAME, AAAA))
+def _read_numbers(connection: Connection, sources: Sources, here: bool) -> None:
+    kinds = (A, NS, CNAME, AAAA)
+    facts = distinct_facts(sources.records, ("name_id", "type", "value"), kinds) if here else None
     query = _FROM_NUMBERS
     if facts is None:
         query = f"{_DISTINCT};{query}"
@@ -121,9 +128,12 @@ def _read_numbers(connection: Connection, sources: Sources) -> None:
         connection.execute("CREATE TEMP TABLE seen AS FROM facts")
         connection.unregister("facts")
     for name in ("records", "names", "values"):
-        connection.execute(f"SET VARIABLE {name} = ?", [str(getattr(sources, name))])
-        query = query.replace(f"${name}", f"getvariable('{name}')")
+        query = query.replace(f"${name}", _literal(getattr(sources, name)))
     connection.execute(query)
+
+
+def _literal(path: Path) -> str:
+    return "'" + str(path).replace("'", "''") + "'"
 
 
 def _columns(path: Path) -> list[str]:

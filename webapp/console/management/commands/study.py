@@ -46,6 +46,10 @@ class Command(ProductCommand):
         records = actions.choices["records"]
         records.add_argument("--out", type=Path, metavar="FOLDER", help="write report and tables")
         records.add_argument("--memory-mb", type=int, default=1024, metavar="N")
+        records.add_argument("--engine", choices=("duckdb", "spark"), default="duckdb")
+        records.add_argument(
+            "--master", default="local[*]", metavar="URL", help="Spark's master, with its engine"
+        )
         for sub in actions.choices.values():
             sub.add_argument("--json", action="store_true")
 
@@ -67,8 +71,9 @@ class Command(ProductCommand):
         self._write_result(options, {"survey": options["survey"]}, "report computed again")
 
     def _records(self, options: dict[str, Any]) -> None:
+        master = options["master"] if options["engine"] == "spark" else ""
         document = record_folder.compute_tables(
-            options["folder"], options["as_of"], options["memory_mb"]
+            options["folder"], options["as_of"], options["memory_mb"], master
         )
         for complaint in document["complaints"]:
             self.write_note(complaint)
