@@ -3,6 +3,7 @@
 The compiler, too, is loaded then: that takes a third of a second, which no page shall pay.
 """
 
+import os
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
@@ -43,8 +44,16 @@ class Loop(Generic[P, R]):
         made = import_module("numba").njit(cache=True, nogil=True, **self._how)(self._function)
         # The compiler compares only the file of the function with what is kept on disk; a change
         # of a loop or constant that is imported from another file has to count, too.
-        made._cache._cache_file._source_stamp = tuple(sorted(self._sources({})))
+        made._cache._cache_file._source_stamp = self._stamp()
         return made
+
+    def _stamp(self) -> tuple[tuple[str, str], ...]:
+        """What code on disk has to agree with."""
+        stamp = sorted(self._sources({}))
+        if checks := os.environ.get("NUMBA_BOUNDSCHECK"):
+            # The compiler does not distinguish code with checks from code without.
+            stamp.append(("NUMBA_BOUNDSCHECK", checks))
+        return tuple(stamp)
 
     def _sources(self, found: dict[str, str]) -> list[tuple[str, str]]:
         """Collect what the compiled code is made of: files with their dates, constants, types."""

@@ -62,3 +62,10 @@ def test_what_is_kept_on_disk_depends_on_the_loops_and_constants_that_were_used(
     sources = {name.rpartition(":")[2]: value for name, value in limit_doubles._sources({})}
     assert sources["LIMIT"] == "3"
     assert {"limit_doubles", "double"} <= set(sources)
+
+
+def test_code_without_bounds_checks_is_not_used_where_they_are_wanted(monkeypatch):
+    monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)
+    unchecked = limit_doubles._stamp()
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+    assert limit_doubles._stamp() != unchecked
