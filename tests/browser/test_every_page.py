@@ -79,6 +79,7 @@ PAGES = (
     "/inside/runs/{wired}/against/{rewired}/",
     "/inside/runs/{simulating}/",
     "/screening/good-machines/",
+    "/screening/instance-types/",
     "/traffic/spring/",
     "/welcome/{invited}/{key}/",
     "/recommendations/shared/{link}/",

@@ -34,6 +34,7 @@ NO_PAGE = {
     *("change-alert-endpoint", "resend-alert", "confirm-address", "change-schedule"),
     *("oidc", "oidc-callback", "oidc-disconnect", "good-machines-file", "delete-beacon"),
     *("check-claim", "delete-claim", "sign-in-code", "installation"),
+    *("capture-progress", "delete-capture", "instance-types-file"),
 }
 # Pages that no test opens in a browser yet. Do not add to these: add the page to ``PAGES`` of
 # ``tests/browser/test_every_page.py``.

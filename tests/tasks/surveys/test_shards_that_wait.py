@@ -109,6 +109,6 @@ def test_sweeps_have_a_queue_of_their_own_and_are_dropped_when_the_next_is_due()
     sweeps = {
         name: entry for name, entry in app.conf.beat_schedule.items() if "sweep" in entry["task"]
     }
-    assert len(sweeps) == 7
+    assert len(sweeps) == 9
     for entry in sweeps.values():
         assert entry["options"] == {"queue": "sweeps", "expires": entry["schedule"]}

@@ -24,6 +24,7 @@ def found(paths, reasons):
         "paths": paths,
         "latency": [{"difference_ms": 0.2, "median_off_ms": 0.1}],
         "isps": [{"equal": True}],
+        "balancers": {"n": 9, "incomplete": 1, "risk": 0.01, "chance": 0.086},
         "failed": None,
         "progress": {"six-by-four": told, "outwards": {"planned": 96, "reasons": {}}},
     }
@@ -34,6 +35,7 @@ def test_a_path_that_was_not_measured_is_no_path_without_hops():
     lines = list(sentences(found(paths, {"its time was over": 2})))
     assert "5 of 5 hops of all ways were found, 0 that are none" in lines
     assert "1 of 2 paths were not measured: saopaulo to eu-a" in lines
+    assert any(line.startswith("1 of 9 balancers lack a next hop") for line in lines)
     assert "six-by-four: 2 of 288 slots were missed: its time was over" in lines
 
 

@@ -1,8 +1,8 @@
 """Cache of the pages of finished surveys, which never change.
 
 A page is valid for a minute, so that "two hours ago" stays true, and no longer than the survey's
-version: its closing time, tables and owner. The key includes the reader: anonymous visitors share
-one entry, each account and each share link has another.
+version: its state, closing time, tables and owner. The key includes the reader: anonymous visitors
+share one entry, each account and each share link has another.
 """
 
 import gzip
@@ -90,10 +90,10 @@ def _version(slug: str, reader: Any) -> tuple[Any, ...] | None:
         visible(rows, reader)
         .order_by()
         .annotate(computed_at=Max("reports__computed_at"))
-        .values_list("pk", "finished_at", "computed_at", "name", "owner_id")
+        .values_list("pk", "state", "finished_at", "computed_at", "name", "owner_id")
         .first()
     )
-    return row if row and row[2] else None
+    return row if row and row[3] else None
 
 
 def _answer(request: HttpRequest, body: bytes, packed: bytes, tag: str) -> HttpResponse:

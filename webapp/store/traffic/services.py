@@ -155,9 +155,7 @@ def _by_key(row: TrafficUpload) -> TrafficUpload | None:
 def _check_limits(owner: Any) -> None:
     own = TrafficUpload.objects.filter(owner=owner)
     if own.filter(state__in=(State.WAITING, State.RUNNING)).count() >= MAX_OPEN:
-        raise Conflict(
-            f"{MAX_OPEN} uploads of yours wait or are read; try again when one has ended"
-        )
+        raise Conflict(f"{MAX_OPEN} of your uploads have not ended; try again when one has")
     if own.count() >= MAX_KEPT:
         raise Conflict(f"an account has at most {MAX_KEPT} uploads of traffic; delete one first")
 

@@ -92,7 +92,7 @@ function start() {
     run(false);
     show(Number(slider.value));
   });
-  controls.hidden = false;
+  controls.dataset.ready = "";
   new IntersectionObserver(([entry]) => run(entry.isIntersecting && !stopped), {
     threshold: 0.6,
   }).observe(figure);
