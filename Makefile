@@ -50,7 +50,7 @@ compiled: setup-test
 
 # Spark lives in an environment of its own, since nothing else needs it; it wants Java 17.
 SPARK_VENV := .venv-spark
-test-distributed: setup-test ## portable SQL on Spark beside DuckDB, a million records (needs Java)
+test-distributed: setup-test ## tables of the report on Spark beside DuckDB, a million records (needs Java)
 	@command -v java > /dev/null || { echo "skipped: Java is not installed"; exit 0; }; \
 	test -x $(SPARK_VENV)/bin/python || $(PYTHON) -m venv $(SPARK_VENV); \
 	$(SPARK_VENV)/bin/pip install -q --require-hashes -r requirements/spark.txt && \
