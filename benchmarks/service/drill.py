@@ -58,6 +58,7 @@ RANGES = {
 }
 _NOWHERE = "02:00:00:00:00:01"
 _LEAST_CUT_S, _MOST_CUT_S = 2.0, 12.0
+FETCH_ATTEMPTS = 5
 
 
 class Network:
@@ -362,7 +363,8 @@ def run_survey(cluster: Cluster, name: str, zones: int) -> dict[str, Any]:
 
 def check_rows(cluster: Cluster, name: str, zones: int) -> str:
     """Compare a survey's answers with the truth; return what is wrong, or nothing."""
-    if cluster.manage("lake", "fetch").wait():
+    # The machine may be cut off from the storage at this moment.
+    if all(cluster.manage("lake", "fetch").wait() for _ in range(FETCH_ATTEMPTS)):
         return "the lake could not be fetched"
     shards = cluster.inside(
         lambda: ask(
