@@ -105,7 +105,7 @@ def test_steps_of_http_are_those_of_curl_and_of_the_plan(lab):
 
     def measure(start):
         ends = {end: (lab.plan.home(end), lab.truth.rtt_ms(start, end)) for end in ENDS}
-        asked = json.dumps({"ends": ends, "wait_ms": 30, "least": 2, "tries": 30})
+        asked = json.dumps({"ends": ends, "wait_ms": 30, "least": 2, "tries": 60})
         command = [sys.executable, "-m", "tests.testbed.namespaces.parallel_http", asked]
         done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
         return json.loads(done.stdout)
