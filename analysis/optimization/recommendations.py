@@ -239,9 +239,12 @@ def warm_up() -> list[tuple[Samples, Recommendation, Constraints]]:
         (3, replace(near, survive_loss=True)),
     )
     study.recommend(2, None, Effort(plain_cells=0))
-    grouped = replace(samples, groups=("a", "b") * 5)
-    worst = Study(grouped, Objective(worst_group=True))
-    worst.recommend(2, None)
+    # So many sets of so many regions are bounded before they are listed.
+    many = tuple(map(str, range(26)))
+    wide = replace(samples, regions=many, values=np.tile(values, (5, 1, 1))[:26])
+    worst = Study(replace(wide, groups=("a", "b") * 5), Objective(worst_group=True))
+    for size, asked in ((2, None), (5, None), (5, lost)):
+        worst.recommend(size, asked)
     return [(samples, study.recommend(size, asked), asked) for size, asked in every]
 
 

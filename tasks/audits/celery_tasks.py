@@ -38,4 +38,4 @@ def survey_ended(survey_id: int) -> None:
 @app.task(name="tasks.audits.sweep")
 def requeue_lost() -> None:
     """Queue audits that a broker or a worker lost, and those with a finished survey."""
-    queue_lost(run, services.waiting())
+    queue_lost(run, services.JOBS.waiting())

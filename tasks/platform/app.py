@@ -119,7 +119,7 @@ app.conf.update(
         "resume simulations of silent workers": _periodic("tasks.simulations.sweep", 10.0),
         "infer zones from new observations": _periodic("tasks.zones.sweep", 60.0),
         "import uploaded traffic logs": _periodic("tasks.traffic.sweep", 20.0),
-        "report uploaded customers": _periodic("tasks.errands.sweep", 20.0),
+        "report uploaded customers": _periodic("tasks.derived.sweep", 20.0),
         "analyse pools that have new reports": _periodic("tasks.screening.sweep", 5.0),
         "start what is due by a schedule": _periodic("tasks.schedules.tick", 60.0),
         "send alerts that are due": _periodic("tasks.schedules.deliver_due", 10.0),

@@ -9,6 +9,7 @@ from tasks.platform.app import app
 from tasks.platform.lease import Lease
 from tasks.platform.leased_rows import claim_row, queue_committed, queue_lost, run_row
 from tasks.simulations import catalogue
+from webapp.store.leases import MAX_ATTEMPTS
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 from webapp.store.simulations.services import TooManySimulations
@@ -44,9 +45,9 @@ def start_published() -> list[Simulation]:
 @app.task(name="tasks.simulations.run")
 def run(pk: int) -> None:
     """Run one simulation unless another worker has it."""
-    row = claim_row(pk, services.claim, services.fail, services.MAX_ATTEMPTS)
+    row = claim_row(pk, services.claim, services.RUNS.fail, MAX_ATTEMPTS)
     if row is not None:
-        run_row(row, _run, services.fail)
+        run_row(row, _run, services.RUNS.fail)
 
 
 def _run(row: Simulation) -> None:
@@ -68,4 +69,4 @@ def _run(row: Simulation) -> None:
 @app.task(name="tasks.simulations.sweep")
 def requeue_lost() -> None:
     """Queue simulations that a broker or a worker lost."""
-    queue_lost(run, services.waiting())
+    queue_lost(run, services.RUNS.waiting())

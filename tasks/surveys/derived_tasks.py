@@ -63,7 +63,7 @@ def _report(survey: Survey, name: str, rows: int) -> CustomerFile:
     return row
 
 
-@app.task(name="tasks.errands.customers")
+@app.task(name="tasks.derived.customers")
 def report_customers(pk: int) -> None:
     """Compute a survey's report with its customer countries, unless another worker does."""
     jobs = uploads.CUSTOMER_FILES
@@ -81,7 +81,7 @@ def _report_customers(row: CustomerFile) -> None:
     uploads.CUSTOMER_FILES.finish(row)
 
 
-@app.task(name="tasks.errands.sweep")
+@app.task(name="tasks.derived.sweep")
 def queue_waiting() -> None:
     """Queue reports that a broker or a worker lost."""
     queue_lost(report_customers, uploads.CUSTOMER_FILES.waiting())

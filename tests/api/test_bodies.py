@@ -98,6 +98,29 @@ def test_600_megabytes_are_refused_before_64_are_read(site, path, length):
     assert status in expected
 
 
+@pytest.mark.parametrize("path", ADDRESSES)
+def test_without_a_length_no_more_than_64_megabytes_are_received(path):
+    received, piece = [0], b"x" * 65_536
+
+    async def receive():
+        received[0] += len(piece)
+        assert received[0] < HUGE
+        return {"type": "http.request", "body": piece, "more_body": True}
+
+    async def read_all(scope, receive, send):
+        while (await receive())["type"] == "http.request":
+            pass
+
+    async def send(message):
+        statuses.append(message.get("status"))
+
+    statuses = []
+    scope = {"type": "http", "path": path, "headers": [], "client": ("127.0.0.1", 1)}
+    asyncio.run(request_bodies.limit_bodies(read_all)(scope, receive, send))
+    assert statuses[0] == 413
+    assert received[0] < 64 * MIB
+
+
 def test_the_refusal_is_a_problem_or_a_page(site):
     for path, kind in (("/api/v1/plan", "application/problem+json"), ("/x/", "text/html")):
         with connect(site) as raw:

@@ -6,52 +6,66 @@ from typing import Any, Generic, TypeVar
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from webapp.store.models.bases import LeasedJob
+from webapp.store.models.bases import Leased, LeasedJob
 
-Job = TypeVar("Job", bound=LeasedJob)
+Job = TypeVar("Job", bound=Leased)
 # A worker renews its lease each second; one that is silent this long is taken for dead.
 LEASE = timedelta(seconds=15)
 MAX_ATTEMPTS = 3
 _ERROR_CHARACTERS = 2_000
+# All tables of jobs have these states; the one of rows that wait has a name of its own in some.
 State = LeasedJob.State
 
 
 class JobTable(Generic[Job]):
-    """The jobs of one model; rows are claimed together with those of ``related``."""
+    """The jobs of one model; rows are claimed together with those of ``related``.
 
-    def __init__(self, model: type[Job], *related: str) -> None:
+    Rows in the state ``waits_as`` wait for a worker.
+    """
+
+    def __init__(
+        self,
+        model: type[Job],
+        *related: str,
+        waits_as: str = State.WAITING,
+        lease: timedelta = LEASE,
+    ) -> None:
         self._rows, self._related = model._default_manager, related
+        self._waits_as, self._lease = waits_as, lease
 
     def waiting(self) -> list[tuple[int, int]]:
         """(id, attempts) of jobs that wait or have a silent worker."""
-        return list(self._claimable().values_list("pk", "attempt"))
+        return list(self.claimable().values_list("pk", "attempt"))
 
-    def _claimable(self) -> QuerySet[Job]:
+    def claimable(self) -> QuerySet[Job]:
+        """Rows that a worker may claim."""
         silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
-        return self._rows.filter(Q(state=State.WAITING) | silent)
+        return self._rows.filter(self._waiting() | silent)
 
-    def claim(self, pk: int) -> Job | None:
-        """Lease a job; ``None`` where there is nothing to do."""
-        values = {"attempt": F("attempt") + 1, "leased_until": timezone.now() + LEASE}
-        claimed = self._claimable().filter(pk=pk).update(state=State.RUNNING, **values)
+    def _waiting(self) -> Q:
+        return Q(state=self._waits_as)
+
+    def claim(self, pk: int, **values: Any) -> Job | None:
+        """Lease a job and store values; ``None`` where there is nothing to do."""
+        leased = {"attempt": F("attempt") + 1, "leased_until": timezone.now() + self._lease}
+        claimed = self.claimable().filter(pk=pk).update(state=State.RUNNING, **leased, **values)
         return self._rows.select_related(*self._related).get(pk=pk) if claimed else None
 
     def renew(self, row: Job, **values: Any) -> bool:
         """Extend the lease and store values; false when it is gone, or another worker's."""
-        return self._own(row, leased_until=timezone.now() + LEASE, **values)
+        return self.update(row, leased_until=timezone.now() + self._lease, **values)
 
     def finish(self, row: Job, **values: Any) -> bool:
         """Store that a job has finished, with values of it."""
-        return self._end(row, State.FINISHED, **values)
+        ended = {"finished_at": timezone.now(), "leased_until": None}
+        return self.update(row, **{"state": State.FINISHED, **ended, **values})
 
-    def fail(self, row: Job, error: str) -> bool:
+    def fail(self, row: Job, error: str, **values: Any) -> bool:
         """Store why a job has no result."""
-        return self._end(row, State.FAILED, error=error[:_ERROR_CHARACTERS])
+        return self.finish(row, state=State.FAILED, error=error[:_ERROR_CHARACTERS], **values)
 
-    def _end(self, row: Job, state: str, **values: Any) -> bool:
-        return self._own(row, state=state, finished_at=timezone.now(), leased_until=None, **values)
-
-    def _own(self, row: Job, **values: Any) -> bool:
+    def update(self, row: Job, **values: Any) -> bool:
+        """Store values; false when the lease is gone, or another worker's."""
         own = self._rows.filter(pk=row.pk, attempt=row.attempt, state=State.RUNNING)
         return bool(own.update(**values))
 

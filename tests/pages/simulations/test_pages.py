@@ -74,7 +74,7 @@ def test_a_run_is_cancelled_and_has_no_figures(client, queued, django_capture_on
 
 def test_a_failed_run_says_why(client, queued, django_capture_on_commit_callbacks):
     address = start(client, django_capture_on_commit_callbacks)["Location"]
-    services.fail(services.claim(queued[0]), "the disk is full")
+    services.RUNS.fail(services.claim(queued[0]), "the disk is full")
     html = client.get(address).content.decode()
     assert "This run has failed" in html
     assert "The disk is full." in html

@@ -151,7 +151,7 @@ def test_a_worker_that_lost_its_lease_stores_nothing(survey):
     first = services.claim(row.pk)
     assert services.claim(row.pk) is None
     Audit.objects.filter(pk=row.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert services.waiting() == [(row.pk, 1)]
+    assert services.JOBS.waiting() == [(row.pk, 1)]
     second = services.claim(row.pk)
     assert not stored_audit.run(first, in_worker=False)
     assert stored_audit.run(second, in_worker=False)

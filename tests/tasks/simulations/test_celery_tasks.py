@@ -8,6 +8,7 @@ from django.utils import timezone
 from core.errors import BadInput
 from tasks.platform import lease, leased_rows
 from tasks.simulations import catalogue, celery_tasks
+from webapp.store.leases import MAX_ATTEMPTS
 from webapp.store.models import Simulation
 from webapp.store.simulations import services
 from webapp.store.simulations.services import TooManySimulations
@@ -32,9 +33,9 @@ def test_a_run_whose_worker_died_is_run_again_from_its_beginning():
     row = start()
     services.claim(row.pk)
     assert services.claim(row.pk) is None
-    assert services.waiting() == []
+    assert services.RUNS.waiting() == []
     Simulation.objects.update(leased_until=timezone.now() - timedelta(seconds=1))
-    assert services.waiting() == [(row.pk, 1)]
+    assert services.RUNS.waiting() == [(row.pk, 1)]
     celery_tasks.run(row.pk)
     row.refresh_from_db()
     assert (row.state, row.attempt, row.progress) == ("finished", 2, 1.0)
@@ -67,7 +68,7 @@ def test_a_run_that_lost_its_lease_ends_without_figures(monkeypatch):
 
 def test_a_run_that_ends_its_workers_is_given_up():
     row = start()
-    Simulation.objects.update(attempt=services.MAX_ATTEMPTS)
+    Simulation.objects.update(attempt=MAX_ATTEMPTS)
     celery_tasks.run(row.pk)
     row.refresh_from_db()
     assert row.state == "failed"

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -99,6 +100,9 @@ def good_machines(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "screening",
         "tab": "shares",
+        "kicker": f"By {good_shares.DIMENSIONS[by]}",
+        "csv_url": f"{reverse('good-machines-file')}?by={by}",
+        "json_url": f"/api/v1/screening/good-shares?by={by}",
         "table": table,
         "what": good_shares.DIMENSIONS[by],
         "dimensions": good_shares.DIMENSIONS.items(),
@@ -132,6 +136,9 @@ def instance_types(request: HttpRequest) -> HttpResponse:
     context = {
         "section": "screening",
         "tab": "types",
+        "kicker": "Instance types",
+        "csv_url": reverse("instance-types-file"),
+        "json_url": "/api/v1/screening/instance-types",
         "limits": type_comparison.LIMITS,
         "how_to_join": HOW_TO_CONTRIBUTE,
         "caption": "Instance types, best first",

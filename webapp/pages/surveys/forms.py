@@ -1,8 +1,15 @@
-"""The form of a new survey: a pasted list or a file."""
+"""Forms: a new survey by a pasted list or a file, and data that managers add to a survey."""
 
+from collections.abc import Callable
 from typing import Any
 
 from django import forms
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+
+from core.errors import BadInput, NephoscopeError
+from webapp.store.access.visibility import may_manage
+from webapp.store.models import Survey
 
 
 class SurveyForm(forms.Form):
@@ -27,3 +34,35 @@ class SurveyForm(forms.Form):
         if sent:
             return bytes(sent.read())
         return str(self.cleaned_data["domains"]).encode()
+
+
+def is_manager(request: HttpRequest, survey: Survey) -> bool:
+    """Whether the reader may change what is beside a survey: its managers, and operators."""
+    is_operator = bool(getattr(request.user, "is_staff", False))
+    return may_manage(survey, request.user) or is_operator
+
+
+def act_as_manager(
+    request: HttpRequest, survey: Survey, act: Callable[[HttpRequest, Survey], None]
+) -> str:
+    """Call ``act`` for a manager of an ended survey; return the error to show, or an empty text.
+
+    Raises ``PermissionDenied`` for other readers.
+    """
+    if not is_manager(request, survey):
+        raise PermissionDenied
+    try:
+        if not survey.is_final:
+            raise BadInput("this survey has not ended yet: its domains are not known")
+        act(request, survey)
+    except NephoscopeError as error:
+        return str(error)
+    return ""
+
+
+def sent_file(request: HttpRequest) -> tuple[str, bytes]:
+    """Return name and contents of the field ``file``; raises ``BadInput`` without one."""
+    sent = request.FILES.get("file")
+    if sent is None:
+        raise BadInput("choose a file", field="file")
+    return str(sent.name), sent.read()

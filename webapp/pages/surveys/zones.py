@@ -4,22 +4,21 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from core.errors import BadInput, NephoscopeError
+from core.errors import BadInput
 from tasks.zones import celery_tasks, crowding
 from tasks.zones.campaign import measurable, measure
 from webapp.pages.surveys.domains import place_value
+from webapp.pages.surveys.forms import act_as_manager, is_manager, sent_file
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
-from webapp.store.access.visibility import may_manage
 from webapp.store.campaigns import selectors as campaign_selectors
 from webapp.store.models import Survey, ZoneInference, ZoneSource
 from webapp.store.surveys.index import full_zone
@@ -65,16 +64,10 @@ def zones(request: HttpRequest, slug: str) -> HttpResponse:
     """Coverage, sources and accounts; managers of the survey add, measure and remove."""
     shown = survey_or_404(request, slug)
     survey = Survey.objects.get(slug=slug)
-    is_own = may_manage(survey, request.user) or bool(getattr(request.user, "is_staff", False))
-    error = ""
-    if request.method == "POST":
-        if not is_own:
-            raise PermissionDenied
-        try:
-            _act(request, survey)
-            return redirect("survey-zones", slug=slug)
-        except NephoscopeError as caught:
-            error = str(caught)
+    is_own = is_manager(request, survey)
+    error = act_as_manager(request, survey, _act) if request.method == "POST" else ""
+    if request.method == "POST" and not error:
+        return redirect("survey-zones", slug=slug)
     row, known = services.inference(survey), crowding.known_zones(slug)
     context = {
         "section": "reports",
@@ -99,15 +92,9 @@ def zones(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _act(request: HttpRequest, survey: Survey) -> None:
     """One of the buttons of the page; raises ``BadInput`` and other errors to show."""
-    if not survey.is_final:
-        raise BadInput("this survey has not ended yet: its addresses are not known")
     action = request.POST.get("action", "")
     if action == "upload":
-        sent = request.FILES.get("file")
-        if sent is None:
-            raise BadInput("choose a file", field="file")
-        kind = request.POST.get("kind", "")
-        celery_tasks.add_file(survey, kind, str(sent.name), sent.read())
+        celery_tasks.add_file(survey, request.POST.get("kind", ""), *sent_file(request))
     elif action == "measure":
         measure(survey, request.user)
     elif action == "infer":

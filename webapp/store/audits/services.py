@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q
 from django.utils import timezone
 
 from audits.findings import AuditReport
@@ -15,6 +15,7 @@ from core.errors import NephoscopeError
 from core.statuses import FINAL_STATES, SurveyState
 from webapp.store.audits import findings
 from webapp.store.audits.policies import PolicyText
+from webapp.store.leases import JobTable
 from webapp.store.models import Audit, Campaign, SavedList, Survey
 from webapp.store.models.audits import ENDED
 from webapp.store.object_storage import files
@@ -23,11 +24,24 @@ from webapp.store.requests.texts import slug_of
 from webapp.store.surveys.services import Requester
 
 State = Audit.State
-# A worker renews its lease each second; one that is silent this long is taken for dead.
-LEASE = timedelta(seconds=10)
 MAX_ATTEMPTS = 5
 # Audits of one maker, and of all, that have not ended.
 MAX_OPEN, MAX_OPEN_OF_ALL = 16, 128
+
+
+class AuditTable(JobTable[Audit]):
+    """Audits wait in a queue, or for their survey."""
+
+    def _waiting(self) -> Q:
+        # An audit that waits for a disk or a server is tried again when its lease is over.
+        rested = Q(leased_until__isnull=True) | Q(leased_until__lt=timezone.now())
+        # No joined table: see ``webapp.store.surveys.services.claim``.
+        ended = Survey.objects.filter(state__in=FINAL_STATES)
+        surveyed = Q(state=State.SURVEYING) & (Q(survey__in=ended) | Q(survey__isnull=True))
+        return (super()._waiting() & rested) | surveyed
+
+
+JOBS = AuditTable(Audit, "survey", "maker", waits_as=State.QUEUED, lease=timedelta(seconds=10))
 
 
 class TooManyAudits(NephoscopeError):
@@ -115,14 +129,9 @@ def create(asked: AuditRow, maker: Requester, key: str | None, request_sha256: s
     return row
 
 
-def waiting() -> list[tuple[int, int]]:
-    """Audits that a worker may take, as (id, attempts): queued, silent, or surveyed by now."""
-    return list(_claimable().values_list("pk", "attempt"))
-
-
 def waiting_for(survey_id: int) -> list[int]:
     """Ids of audits that wait for a survey which has ended."""
-    return list(_claimable().filter(survey=survey_id).values_list("pk", flat=True))
+    return list(JOBS.claimable().filter(survey=survey_id).values_list("pk", flat=True))
 
 
 def is_awaited(survey: Survey, *, except_for: Audit) -> bool:
@@ -131,36 +140,14 @@ def is_awaited(survey: Survey, *, except_for: Audit) -> bool:
     return others.exclude(state__in=ENDED).exists()
 
 
-def _claimable() -> QuerySet[Audit]:
-    silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
-    # No joined table: see ``webapp.store.surveys.services.claim``.
-    ended = Survey.objects.filter(state__in=FINAL_STATES)
-    surveyed = Q(state=State.SURVEYING) & (Q(survey__in=ended) | Q(survey__isnull=True))
-    # An audit that waits for a disk or a server is tried again when its lease is over.
-    rested = Q(leased_until__isnull=True) | Q(leased_until__lt=timezone.now())
-    return Audit.objects.filter((Q(state=State.QUEUED) & rested) | silent | surveyed)
-
-
 def claim(pk: int) -> Audit | None:
     """Lease an audit; ``None`` where it has ended, has to wait or another worker has it."""
-    now = timezone.now()
-    taken = (
-        _claimable()
-        .filter(pk=pk)
-        .update(
-            state=State.RUNNING,
-            attempt=F("attempt") + 1,
-            started_at=now,
-            leased_until=now + LEASE,
-            error="",
-        )
-    )
-    return Audit.objects.select_related("survey", "maker").get(pk=pk) if taken else None
+    return JOBS.claim(pk, started_at=timezone.now(), error="")
 
 
 def renew(row: Audit, progress: Mapping[str, Any]) -> bool:
     """Extend the lease and show progress; false when the audit is no longer this worker's."""
-    return _own(row, leased_until=timezone.now() + LEASE, progress=dict(progress))
+    return JOBS.renew(row, progress=dict(progress))
 
 
 def finish(row: Audit, report: AuditReport, exit_code: int) -> bool:
@@ -170,7 +157,7 @@ def finish(row: Audit, report: AuditReport, exit_code: int) -> bool:
     """
     header, groups = findings.write(row, report)
     is_partial = row.survey is not None and row.survey.state == SurveyState.PARTIAL
-    is_own = _own(
+    is_own = JOBS.finish(
         row,
         state=State.PARTIAL if is_partial else State.FINISHED,
         report=header,
@@ -178,8 +165,6 @@ def finish(row: Audit, report: AuditReport, exit_code: int) -> bool:
         exit_code=exit_code,
         progress={},
         error="",
-        finished_at=timezone.now(),
-        leased_until=None,
     )
     findings.drop_others(row, keep_own=is_own)
     return is_own
@@ -187,19 +172,12 @@ def finish(row: Audit, report: AuditReport, exit_code: int) -> bool:
 
 def fail(row: Audit, error: str) -> bool:
     """Store why there is no report."""
-    return _own(
-        row,
-        state=State.FAILED,
-        error=error[:2000],
-        progress={},
-        finished_at=timezone.now(),
-        leased_until=None,
-    )
+    return JOBS.fail(row, error, progress={})
 
 
 def release(row: Audit, error: str, wait_s: float) -> bool:
     """Give an audit back that may run later, with what it waits for; the attempt does not count."""
-    return _own(
+    return JOBS.update(
         row,
         state=State.QUEUED,
         error=error[:2000],
@@ -207,11 +185,6 @@ def release(row: Audit, error: str, wait_s: float) -> bool:
         attempt=row.attempt - 1,
         leased_until=timezone.now() + timedelta(seconds=wait_s),
     )
-
-
-def _own(row: Audit, **values: Any) -> bool:
-    own = Audit.objects.filter(pk=row.pk, attempt=row.attempt, state=State.RUNNING)
-    return bool(own.update(**values))
 
 
 def delete(row: Audit) -> None:

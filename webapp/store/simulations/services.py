@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from core.errors import NephoscopeError
 from webapp.store.access.visibility import visible
+from webapp.store.leases import JobTable
 from webapp.store.models import Simulation
 
 State = Simulation.State
@@ -20,9 +21,7 @@ State = Simulation.State
 MAX_OPEN, MAX_OPEN_OF_ALL = 4, 32
 # Lifetime and number of anonymous runs.
 KEPT_DAYS, MAX_ANONYMOUS = 30, 500
-# A worker renews its lease each second; one that is silent this long is taken for dead.
-LEASE = timedelta(seconds=15)
-MAX_ATTEMPTS = 3
+RUNS = JobTable(Simulation, waits_as=State.QUEUED)
 
 
 class TooManySimulations(NephoscopeError):
@@ -77,36 +76,14 @@ def may_change(row: Simulation, user: Any) -> bool:
     return row.owner_id is None or row.owner_id == getattr(user, "pk", None)
 
 
-def waiting() -> list[tuple[int, int]]:
-    """Runs that a worker may take, as (id, attempts): queued ones and those of silent workers."""
-    return list(_claimable().values_list("pk", "attempt"))
-
-
-def _claimable() -> QuerySet[Simulation]:
-    silent = Q(state=State.RUNNING, leased_until__lt=timezone.now())
-    return Simulation.objects.filter(Q(state=State.QUEUED) | silent)
-
-
 def claim(pk: int) -> Simulation | None:
     """Lease a run; ``None`` where it has ended or another worker has it."""
-    now = timezone.now()
-    claimed = (
-        _claimable()
-        .filter(pk=pk)
-        .update(
-            state=State.RUNNING,
-            attempt=F("attempt") + 1,
-            started_at=now,
-            leased_until=now + LEASE,
-            progress=0.0,
-        )
-    )
-    return Simulation.objects.get(pk=pk) if claimed else None
+    return RUNS.claim(pk, started_at=timezone.now(), progress=0.0)
 
 
 def renew(row: Simulation, share: float) -> bool:
     """Extend the lease and store progress; false when the run is cancelled or another worker's."""
-    return _own(row, leased_until=timezone.now() + LEASE, progress=min(max(share, 0.0), 1.0))
+    return RUNS.renew(row, progress=min(max(share, 0.0), 1.0))
 
 
 def finish(
@@ -116,38 +93,14 @@ def finish(
     charts: Sequence[Mapping[str, Any]],
 ) -> bool:
     """Store the results, unless the run was cancelled or another worker has it by now."""
-    return _own(
-        row,
-        state=State.FINISHED,
-        result=dict(result),
-        headline=headline,
-        charts=[dict(chart) for chart in charts],
-        progress=1.0,
-        finished_at=timezone.now(),
-        leased_until=None,
-    )
-
-
-def fail(row: Simulation, error: str) -> bool:
-    """Store why there are no results."""
-    return _own(
-        row,
-        state=State.FAILED,
-        error=error[:2000],
-        finished_at=timezone.now(),
-        leased_until=None,
-    )
+    found = {"result": dict(result), "charts": [dict(chart) for chart in charts]}
+    return RUNS.finish(row, headline=headline, progress=1.0, **found)
 
 
 def cancel(row: Simulation) -> bool:
     """Cancel a run that has not ended; its worker stops at its next report."""
     rows = Simulation.objects.filter(pk=row.pk, state__in=(State.QUEUED, State.RUNNING))
     return bool(rows.update(state=State.CANCELLED, finished_at=timezone.now(), leased_until=None))
-
-
-def _own(row: Simulation, **values: Any) -> bool:
-    own = Simulation.objects.filter(pk=row.pk, attempt=row.attempt, state=State.RUNNING)
-    return bool(own.update(**values))
 
 
 def _delete_expired() -> None:
