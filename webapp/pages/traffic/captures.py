@@ -5,6 +5,7 @@ from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from core.errors import MissingData
@@ -19,6 +20,7 @@ from webapp.store.surveys.selectors import ReportRow
 from webapp.store.traffic import services
 
 
+@never_cache
 @require_GET
 def captures(request: HttpRequest) -> HttpResponse:
     """Every capture that the reader may see, the newest first, and the reader's uploads."""
@@ -45,6 +47,7 @@ def _line(document: dict[str, Any], row: TrafficUpload | None) -> dict[str, Any]
     }
 
 
+@never_cache
 @require_GET
 def capture(request: HttpRequest, name: str) -> HttpResponse:
     """One capture: its tables, the logs that it came from, and what could not be used."""
