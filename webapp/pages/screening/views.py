@@ -135,7 +135,7 @@ def instance_types(request: HttpRequest) -> HttpResponse:
     rows = type_comparison.list_rows()
     context = {
         "section": "screening",
-        "tab": "types",
+        "tab": "shares",
         "kicker": "Instance types",
         "csv_url": reverse("instance-types-file"),
         "json_url": "/api/v1/screening/instance-types",
