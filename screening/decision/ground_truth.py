@@ -3,7 +3,7 @@
 A stall delays all calls of its time, so calls of 10 ms or more are counted in clusters.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from screening.agent_parts.network import RATES
@@ -14,6 +14,8 @@ from screening.statistics.histograms import Pairs, find_middles_ms, find_percent
 
 LIMIT_MS = 10.0
 SHARE = 0.001
+# A caller that was slow to fewer servers may have met bad ones alone.
+FEWEST_SERVERS = 3
 # Ten calls are expected above p99.9 then.
 FEWEST_CALLS = 10_000
 
@@ -53,8 +55,49 @@ def find_truth(calls: Sequence[CallTiming], rates: Iterable[int] = RATES) -> Tru
     return Truth(status, sure and status != UNKNOWN, found, tuple(map(_explain, found)))
 
 
+def find_slow_callers(
+    calls: Mapping[tuple[int, int], Sequence[CallTiming]],
+) -> frozenset[int]:
+    """Callers with stalls of their own, from the calls of each (caller, server).
+
+    A stall of the caller delays its calls to all servers, and one of a server those of all its
+    callers. A caller is slow if all of its three servers or more are slow with certainty, and
+    another caller finds one of them fast with certainty.
+    """
+    slow, fast = set(), set()
+    for pair, timings in calls.items():
+        low, high = _find_late_share(timings)
+        if low > SHARE:
+            slow.add(pair)
+        elif high < SHARE:
+            fast.add(pair)
+    servers: dict[int, set[int]] = {}
+    for caller, server in calls:
+        servers.setdefault(caller, set()).add(server)
+    good = {server for _, server in fast}
+    return frozenset(
+        caller
+        for caller, own in servers.items()
+        if len(own) >= FEWEST_SERVERS and own & good and all((caller, s) in slow for s in own)
+    )
+
+
+def _find_late_share(timings: Sequence[CallTiming]) -> tuple[float, float]:
+    """Interval of the share of late calls over all rates."""
+    total = sum(call.calls for call in timings)
+    if not total:
+        return 0.0, 1.0
+    over = sum(call.over_10ms + call.lost for call in timings)
+    rate = sum(call.rate * call.calls for call in timings) / total
+    return find_share_interval(over, total, find_cluster(_merge(timings), rate))
+
+
+def _merge(timings: Iterable[CallTiming]) -> Pairs:
+    return merge(call.histogram for call in timings)
+
+
 def _find_rate_truth(rate: int, calls: list[CallTiming]) -> RateTruth:
-    pairs = merge(call.histogram for call in calls)
+    pairs = _merge(calls)
     total = sum(call.calls for call in calls)
     lost = sum(call.lost for call in calls)
     over = sum(call.over_10ms for call in calls) + lost

@@ -7,11 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 HOUR_S = 3600.0
-# A change of status is as unlikely as so many contrary verdicts: up to two in a row that end
-# where they began are errors of the verdicts. ``benchmarks.screening.nights`` has the figures.
-CHANGE_COST = 1.2
-# Verdicts of shorter series stay as they are.
-MIN_VERDICTS = 24
 Statuses = Sequence[tuple[float, bool]]
 
 
@@ -45,31 +40,6 @@ class PersistenceTest:
     changes: int
     expected_changes: float
     p_value: float
-
-
-def remove_errors(points: Statuses) -> list[tuple[float, bool]]:
-    """Return the statuses with the fewest contrary verdicts and changes (Viterbi 1967).
-
-    A verdict from one run errs; without this, machines of one status seem to change it.
-    """
-    ordered = sorted(points)
-    if len(ordered) < MIN_VERDICTS:
-        return ordered
-    # Costs of ending as bad and as good, and whether the status before was the other one.
-    costs = [float(ordered[0][1]), float(not ordered[0][1])]
-    switched: list[tuple[bool, bool]] = []
-    for _, good in ordered[1:]:
-        ways = costs[1] + CHANGE_COST < costs[0], costs[0] + CHANGE_COST < costs[1]
-        costs = [
-            (costs[1 - s] + CHANGE_COST if ways[s] else costs[s]) + (s != good) for s in (0, 1)
-        ]
-        switched.append(ways)
-    status = int(costs[1] < costs[0])
-    found = [status]
-    for ways in reversed(switched):
-        status = 1 - status if ways[status] else status
-        found.append(status)
-    return [(at, bool(s)) for (at, _), s in zip(ordered, reversed(found), strict=True)]
 
 
 def find_periods(series: Mapping[str, Statuses]) -> list[Period]:

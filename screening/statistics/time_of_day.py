@@ -16,6 +16,8 @@ DAY_S = 86_400
 FEWEST_DAYS = 3
 # Length of a bin of the day, seconds.
 BIN_S = 600
+# Bins grow by these factors, to six hours, until nearly all of a day is measured.
+FACTORS = (1, 2, 3, 6, 12, 18, 36)
 # A day counts when at least this share of its bins was measured.
 FEWEST_MEASURED = 0.9
 # On a day that counts the window has at least so many times the stalls of the day's rest.
@@ -55,7 +57,7 @@ def rate_stalls(stalls: Mapping[int, int], measured_s: Mapping[int, float]) -> F
     gaps at the same time of every day would look like a rhythm. Days with more gaps are left out.
     """
     seen = {at * BIN_S // DAY_S for at in measured_s}
-    for factor in (1, 2, 3, 6, 12):
+    for factor in FACTORS:
         found = _rate_days(stalls, measured_s, factor)
         if len(found) >= max(FEWEST_DAYS, len(seen) / 2):
             break
@@ -89,7 +91,10 @@ def detect_nightly(
     """The window of the day that is elevated on most days; BadInput with less than three days."""
     days, bins = counts.shape
     if days < FEWEST_DAYS:
-        raise BadInput(f"a return every night needs {FEWEST_DAYS} days or more, not {days}")
+        raise BadInput(
+            f"a return every night needs {FEWEST_DAYS} days or more with runs at least every six "
+            f"hours, not {days}"
+        )
     levels = np.log1p(counts)
     observed = levels.mean(axis=0)
     highest = _find_peaks(levels, permutations, np.random.default_rng(seed))

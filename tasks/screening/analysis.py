@@ -16,6 +16,7 @@ from core.errors import BadInput
 from core.wording import SMALL, number, p_text, share_of
 from screening.decision import calibration, heatmap
 from screening.statistics import persistence
+from screening.statistics.status_errors import remove_errors
 from tasks.screening.ground_truth import Tested
 from tasks.screening.time_of_day import find_daily_window
 from webapp.store.models import Pool, PoolInstance, PoolReport
@@ -122,8 +123,7 @@ def _persist(rows: Sequence[Row]) -> dict[str, Any]:
     judged = persistence.find_periods(series)
     if not judged:
         raise BadInput("no machine has reported twice yet: run the agent again later")
-    sure = {name: persistence.remove_errors(points) for name, points in series.items()}
-    periods = persistence.find_periods(sure)
+    periods = persistence.find_periods(remove_errors(series))
     found = persistence.describe(periods)
     return {
         "headline": f"{100 * found.unchanged:.0f} % of {found.hours:,.0f} machine hours passed "
@@ -191,6 +191,7 @@ def _heatmap(machines: Sequence[PoolInstance], tested: Tested) -> dict[str, Any]
     return {
         "n": len(cells),
         "reports": tested.reports,
+        "slow_callers": sorted(names[pk] for pk in tested.slow_callers if pk in names),
         "ids": [int(key) for key in keys],
         "names": labels,
         "p999_ms": shown,
@@ -210,7 +211,8 @@ def _describe_nodes(labels: Sequence[str], matrix: Any) -> dict[str, Any]:
         }
     stated = {
         "node": "Long tails follow machines, for all of their callers",
-        "path": "Long tails follow paths between machines, in both directions",
+        "path": "Long tails are alike in both directions, those of paths or of machines that stall "
+        "as clients too",
         "nothing": "Neither machines nor paths stand out",
     }[found.property_of]
     bad = [labels[at] for at in found.bad]

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.db import transaction
 
-from screening.decision.ground_truth import Truth, find_truth
+from screening.decision.ground_truth import Truth, find_slow_callers, find_truth
 from screening.decision.pools import find_server
 from screening.report.parsing import CallTiming, Report
 from screening.statistics.histograms import find_percentile_ms
@@ -25,9 +25,13 @@ MOST_STRANGERS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """Calls by the machine that answered, and p99.9 by caller and server (numbers of machines)."""
+    """Calls and p99.9 by caller and server (numbers of machines).
 
-    calls: dict[int, list[CallTiming]]
+    Calls of ``slow_callers`` say nothing about the servers.
+    """
+
+    calls: dict[tuple[int, int], list[CallTiming]]
+    slow_callers: frozenset[int]
     cells: dict[tuple[int, int], float]
     reports: int
     unreadable: int
@@ -37,7 +41,7 @@ def settle_truth(pool: Pool) -> Tested:
     """Read every network test and bring the truth of all machines up to date."""
     rows = PoolReport.objects.filter(pool=pool, has_network=True).select_related("instance")
     known = _Directory(pool)
-    calls: dict[int, list[CallTiming]] = {}
+    calls: dict[tuple[int, int], list[CallTiming]] = {}
     cells: dict[tuple[int, int], float] = {}
     reports = unreadable = 0
     for row, report in _read(rows.order_by("-started_at", "-id")[:MOST_REPORTS]):
@@ -46,9 +50,13 @@ def settle_truth(pool: Pool) -> Tested:
             continue
         reports += 1
         _add_calls(row.instance_id, report, known, calls, cells)
-    truths = {number: find_truth(own) for number, own in calls.items()}
-    _save(pool, truths)
-    return Tested(calls, cells, reports, unreadable)
+    slow = find_slow_callers(calls)
+    answered: dict[int, list[CallTiming]] = {}
+    for (caller, server), own in calls.items():
+        if caller not in slow:
+            answered.setdefault(server, []).extend(own)
+    _save(pool, {server: find_truth(own) for server, own in answered.items()})
+    return Tested(calls, slow, cells, reports, unreadable)
 
 
 def _read(rows: Iterable[PoolReport]) -> Iterable[tuple[PoolReport, Report | None]]:
@@ -63,7 +71,7 @@ def _add_calls(
     caller: int,
     report: Report,
     known: "_Directory",
-    calls: dict[int, list[CallTiming]],
+    calls: dict[tuple[int, int], list[CallTiming]],
     cells: dict[tuple[int, int], float],
 ) -> None:
     worst: dict[tuple[int, int], float] = {}
@@ -71,7 +79,7 @@ def _add_calls(
         server = known.find(find_server(call))
         if server is None:
             continue
-        calls.setdefault(server, []).append(call)
+        calls.setdefault((caller, server), []).append(call)
         p999_ms = find_percentile_ms(call.histogram, 0.999)
         if server != caller and not math.isnan(p999_ms):
             worst[caller, server] = max(worst.get((caller, server), 0.0), p999_ms)

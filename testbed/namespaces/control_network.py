@@ -25,14 +25,15 @@ def _links(prefix: str, hosts: Sequence[str]) -> Iterator[str]:
     for number, host in enumerate(hosts):
         name = f"h{number}"
         yield f"link add name {name} type veth peer name {NODE} netns {prefix}{host}"
-        yield f"addr add {ADDRESS} peer {_address(number)}/32 dev {name}"
+        yield f"addr add {ADDRESS} peer {find_address(number)}/32 dev {name}"
         yield f"link set dev {name} up"
 
 
 def _own_end(number: int) -> Iterator[str]:
-    yield f"addr add {_address(number)} peer {ADDRESS}/32 dev {NODE}"
+    yield f"addr add {find_address(number)} peer {ADDRESS}/32 dev {NODE}"
     yield f"link set dev {NODE} up"
 
 
-def _address(number: int) -> str:
+def find_address(number: int) -> str:
+    """Return the address of the host of this number, from 0."""
     return f"10.254.0.{number + 2}"

@@ -24,9 +24,9 @@ from screening.statistics.persistence import (
     describe,
     find_distribution,
     find_periods,
-    remove_errors,
 )
 from screening.statistics.simulated_pool import build_kinds, simulate_fleet
+from screening.statistics.status_errors import remove_errors
 from screening.statistics.time_of_day import bin_stalls, detect_nightly
 
 HOUR = 3600.0
@@ -147,7 +147,7 @@ def test_periods_are_weighted_by_time():
 def test_errors_of_single_verdicts_are_no_changes_and_real_periods_stay():
     def kept(*lengths):
         statuses = [n % 2 == 0 for n, length in enumerate(lengths) for _ in range(length)]
-        found = remove_errors([(t * HOUR, s) for t, s in enumerate(statuses)])
+        found = remove_errors({"a": [(t * HOUR, s) for t, s in enumerate(statuses)]})["a"]
         assert [at for at, _ in found] == [t * HOUR for t in range(len(statuses))]
         return [s for _, s in found] == statuses, len({s for _, s in found})
 
@@ -161,7 +161,7 @@ def test_errors_of_single_verdicts_are_no_changes_and_real_periods_stay():
 def test_persistence_of_seven_nights_is_the_planted():
     rng = np.random.default_rng(7)
     good = nights.plant(150, rng)
-    verdicts = nights.count(good, rng) < LOW_PER_100S
+    verdicts = nights.count(good, nights.draw_rates(good, rng), rng) < LOW_PER_100S
     planted = nights.shares_of(good)
     judged, _, high = nights.bootstrap(verdicts, rng)
     found, low, above = nights.bootstrap(nights.correct(verdicts), rng)

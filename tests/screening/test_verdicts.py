@@ -12,7 +12,7 @@ from screening.agent_parts.histograms import find_slot
 from screening.agent_parts.verdict import classify_cpus, place
 from screening.decision import pools
 from screening.decision.cause import attribute
-from screening.decision.ground_truth import find_truth
+from screening.decision.ground_truth import find_slow_callers, find_truth
 from screening.decision.rate_interval import estimate_rate, find_interval
 from screening.decision.selection import choose_best
 from screening.decision.verdict import Marks, find_verdict
@@ -162,6 +162,25 @@ def test_truth_needs_all_rates_and_enough_calls():
     near = [*good[:2], make_calls(500, 20_000, 19)]
     assert (find_truth(near).status, find_truth(near).sure) == ("good", False)
     assert "p99.9" in find_truth(good).reasons[0]
+
+
+def test_callers_that_stall_themselves_are_found_and_callers_of_bad_servers_are_not():
+    bad = {2, 3, 4}
+    calls = {
+        (caller, server): [make_calls(100, 10_000, 400 if {caller, server} & bad else 0)]
+        for caller in range(6)
+        for server in range(6)
+        if caller != server
+    }
+    assert find_slow_callers(calls) == bad
+    # Machine 0 called bad servers alone, and found what they are.
+    some = {pair: own for pair, own in calls.items() if pair[0] != 0 or pair[1] in bad}
+    assert find_slow_callers(some) == bad
+    # Nobody has found one of them fast, or there are too few servers.
+    assert not find_slow_callers({p: own for p, own in calls.items() if p[0] in bad})
+    assert not find_slow_callers({p: own for p, own in calls.items() if p[1] < 2})
+    few = {pair: [make_calls(100, 200, 1)] for pair in calls}
+    assert not find_slow_callers({**calls, **few})
 
 
 def test_calls_in_one_stall_are_one_event():
