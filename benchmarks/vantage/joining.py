@@ -78,10 +78,10 @@ def main() -> int:
         # Its setting of ICMP echo must not reach this machine.
         netns.unshare()
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    return run_way(ways[0])
+    return measure(ways[0])
 
 
-def run_way(way: str) -> int:
+def measure(way: str) -> int:
     """Start a site, sign in, and run the line of one way; return the exit code."""
     from tests import forks  # noqa: PLC0415
     from tests.tasks.site import Site  # noqa: PLC0415

@@ -27,7 +27,7 @@ MOST_STRANGERS = 1_000
 class Tested:
     """Calls and p99.9 by caller and server (numbers of machines).
 
-    Calls of ``slow_callers`` say nothing about the servers.
+    The ground truth leaves out the calls of ``slow_callers``.
     """
 
     calls: dict[tuple[int, int], list[CallTiming]]

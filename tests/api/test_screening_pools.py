@@ -324,6 +324,7 @@ def test_findings_tell_node_from_path_and_settle_the_truth(ann, pool):
     heat = found["heatmap"]
     assert heat["test"]["property_of"] == "node"
     assert heat["bad"] == ["vm-3", "vm-5"]
+    assert heat["slow_callers"] == []
     assert found["is_analysed"]
     assert found["causes"]["by_cause"]["run delay"]["stalls"] == 180
     truths = dict(PoolInstance.objects.values_list("name", "truth"))
