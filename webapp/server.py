@@ -25,10 +25,10 @@ MOST_SILENT_EACH = 200
 # Newer connections may have sent a request that was not read yet.
 FRESH_S = 3.0
 BACKLOG = 2048
-# Each request runs in a thread of its own, so connections that belong to threads would not last.
+# Connections to PostgreSQL, for which the threads of requests wait.
 DATABASE_POOL = 20
 MOST_FILES = 16_384
-SWITCH_S = 0.001
+SWITCH_S = 0.002
 TOO_SLOW = (
     b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\n"
     b"Content-Length: 33\r\nConnection: close\r\n\r\nthe request took too long to come"

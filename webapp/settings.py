@@ -223,7 +223,7 @@ if DATABASES["default"]["ENGINE"].endswith("postgresql"):
     _given = DATABASES["default"].get("OPTIONS", {})
     DATABASES["default"]["OPTIONS"] = _postgresql_options() | _given
     # A pooled connection of a server that was restarted is replaced instead of used.
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True
+    DATABASES["default"]["ENGINE"] = "webapp.store.postgresql"
 if DATABASES["default"]["ENGINE"].endswith("sqlite3"):
     # WAL alone still ends in "database is locked": writers must queue from their first statement.
     DATABASES["default"]["OPTIONS"] = {

@@ -51,5 +51,6 @@ def test_requests_share_connections_that_stay(folder, site):
 def test_connections_that_the_server_closed_are_replaced(folder, site):
     assert get(site) == 200
     with stores.connect(folder) as run:
-        run(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid IN ({_OPEN})")
+        # The server waits for their end, up to so many milliseconds.
+        run(f"SELECT pg_terminate_backend(pid, 30000) FROM pg_stat_activity WHERE pid IN ({_OPEN})")
     assert {get(site) for _ in range(5)} == {200}

@@ -32,6 +32,7 @@ ENTRIES = (
     "webapp.console.overview",
     "webapp.settings",
     "webapp.store.apps",
+    "webapp.store.postgresql.base",
     "webapp.pages.apps",
     "webapp.console.apps",
     "tasks.platform.app",

@@ -41,6 +41,7 @@ from webapp.store.access.visibility import owner_of, visible
 from webapp.store.accounts import deletion
 from webapp.store.models import RangeTable, Survey
 from webapp.store.requests.body_progress import get_body_progress
+from webapp.store.requests.survey_versions import read_survey
 from webapp.store.surveys import evidence, selectors, services, snapshots
 
 router = Router()
@@ -95,7 +96,7 @@ class SurveyIn(Body):
 
 
 def _known(request: HttpRequest, slug: str) -> selectors.SurveyRow:
-    row = selectors.survey(slug, request.user)
+    row = read_survey(request, slug)
     if row is None:
         raise Http404(f"there is no survey {slug!r}")
     return row

@@ -1,13 +1,14 @@
 """Report pages are kept as they were sent, and never beyond their time."""
 
 import gzip
+import os
 from typing import Any
 
 from django.test import Client
 
 from tests.pages import cast
 from webapp.pages.ui.page_cache import KEPT_S, PageCache
-from webapp.store.models import Report
+from webapp.store.models import Report, Survey
 
 
 def test_it_works(client: Client, db: Any) -> None:
@@ -41,12 +42,12 @@ def test_a_running_survey_is_never_kept(client: Client, db: Any) -> None:
 
 def test_a_shelf_forgets_by_time_and_by_room() -> None:
     cache = PageCache(max_bytes=5_000)
-    cache.store("a", 0.0, b"x" * 2_000)
+    cache.store("a", 0.0, os.urandom(1_000))
     assert cache.get("a", KEPT_S) is not None
     assert cache.get("a", KEPT_S + 1) is None
-    cache.store("b", 0.0, b"y" * 2_000)
+    cache.store("b", 0.0, os.urandom(1_000))
     assert cache.get("a", 1.0) is not None  # used last, so the other one goes
-    cache.store("c", 0.0, b"z" * 2_000)
+    cache.store("c", 0.0, os.urandom(1_000))
     assert cache.get("b", 1.0) is None
     assert cache.get("a", 1.0) is not None
 
@@ -56,3 +57,20 @@ def test_the_overview_of_a_finished_survey_is_kept_and_a_running_one_is_not(
 ) -> None:
     assert client.get(f"/s/{cast.atlas().slug}/")["ETag"]
     assert "ETag" not in client.get(f"/s/{cast.running().slug}/")
+
+
+def test_a_cached_page_is_for_its_readers_only(
+    client: Client, django_user_model: Any, db: Any
+) -> None:
+    anna = django_user_model.objects.create_user("anna", password="a long secret")
+    survey = cast.atlas()
+    address = f"/s/{survey.slug}/reports/regions/"
+    assert client.get(address)["ETag"]
+    Survey.objects.filter(pk=survey.pk).update(owner=anna, maker=anna)
+    assert client.get(address).status_code == 404
+    reader = Client()
+    reader.force_login(anna)
+    tag = reader.get(address)["ETag"]
+    assert client.get(address, headers={"If-None-Match": tag}).status_code == 404
+    Survey.objects.filter(pk=survey.pk).update(name="Another name")
+    assert "Another name" in reader.get(address).content.decode()

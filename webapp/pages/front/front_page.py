@@ -11,6 +11,7 @@ from tasks.campaigns import best_sets
 from webapp.pages.front import region_map
 from webapp.pages.surveys import outages
 from webapp.pages.surveys.domains import best_ranked
+from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.page_cache import cached_page
 from webapp.store.campaigns import selectors as campaigns
@@ -26,19 +27,17 @@ _SET_SIZE = 3
 @require_GET
 def front(request: HttpRequest) -> HttpResponse:
     """The newest finished public survey on the map; without one, how to start the first."""
-    survey = selectors.front_survey(request.user)
-    if survey is None:
+    slug = selectors.front_slug(request.user)
+    if not slug:
         running = [c for c in selectors.surveys(limit=20, reader=request.user) if not c.is_final]
         context = {"section": "front", "running": running[:1]}
         return render(request, "front/empty.html", context)
-    return _show(request, survey.slug)
+    return _show(request, slug)
 
 
 @cached_page
 def _show(request: HttpRequest, slug: str) -> HttpResponse:
-    survey = selectors.survey(slug, request.user)
-    if survey is None:
-        raise Http404(f"no survey {slug}")
+    survey = survey_or_404(request, slug)
     targets = {
         f"{t['provider']}.{t['target']}": t
         for t in outages.list_targets(slug)

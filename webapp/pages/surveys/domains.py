@@ -11,6 +11,7 @@ from tasks.zones import crowding
 from webapp.pages.surveys import diagrams
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
+from webapp.pages.ui.page_cache import cached_index_page
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.store.surveys import evidence, label_evidence, selectors
 
@@ -24,6 +25,7 @@ def page_number(request: HttpRequest) -> int:
 
 
 @require_GET
+@cached_index_page
 def domains(request: HttpRequest, slug: str) -> HttpResponse:
     """Domains of a survey in rank order: all, or by text, and by provider, region or zone."""
     survey = survey_or_404(request, slug)
@@ -89,6 +91,7 @@ def _places(slug: str, chosen: evidence.Hosted) -> list[tuple[str, list[tuple[st
 
 
 @require_GET
+@cached_index_page
 def domain(request: HttpRequest, slug: str, domain: str) -> HttpResponse:
     """Show the page of one domain."""
     survey = survey_or_404(request, slug)

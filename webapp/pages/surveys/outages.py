@@ -14,6 +14,7 @@ from tasks.surveys import derived_tasks
 from webapp.pages.surveys.domains import page_number
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
+from webapp.pages.ui.page_cache import cached_index_page
 from webapp.pages.ui.report_families import FAMILIES
 from webapp.pages.ui.table_page import Cell, Column, Grid, Row
 from webapp.store.models import Survey
@@ -33,6 +34,7 @@ Target = dict[str, Any]
 
 
 @require_GET
+@cached_index_page
 def outages(request: HttpRequest, slug: str) -> HttpResponse:
     """What fails and who fails with one target, and every target to choose from."""
     survey = survey_or_404(request, slug)

@@ -230,15 +230,14 @@ def api_url(path: str, *parts: Any) -> str:
 
 
 @register.simple_tag(takes_context=True)
-def front_survey(context: template.Context) -> selectors.SurveyRow | None:
+def front_slug(context: template.Context) -> str:
     """Return the survey that the header links to on pages without one; read once a request."""
     request = context.get("request")
     if request is None:
-        return selectors.front_survey()
-    if not hasattr(request, "front_survey"):
-        request.front_survey = selectors.front_survey(getattr(request, "user", None))
-    found: selectors.SurveyRow | None = request.front_survey
-    return found
+        return selectors.front_slug()
+    if not hasattr(request, "front_slug"):
+        request.front_slug = selectors.front_slug(getattr(request, "user", None))
+    return str(request.front_slug)
 
 
 @register.simple_tag

@@ -15,7 +15,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
 from webapp.store.access.url_ownership import kind_of, names_in
-from webapp.store.access.visibility import may_see
+from webapp.store.requests.survey_versions import may_read_named
 
 View = Callable[..., HttpResponse]
 
@@ -60,8 +60,8 @@ class VisibilityMiddleware(MiddlewareMixin):
         match = request.resolver_match
         if match is None or match.route.startswith("api/"):
             return
-        kind = kind_of(match.route)
-        if kind is not None and not may_see(kind, names_in(kwargs), request.user):
+        kind, names = kind_of(match.route), names_in(kwargs)
+        if kind is not None and not may_read_named(request, kind, names):
             raise Http404(f"no such {kind}")
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -78,18 +79,22 @@ def root() -> Path:
     return Path(settings.LAKE_DIR) / ".derived"
 
 
-def stamp_of(survey: Survey) -> str:
+def _stamp(end: datetime | None) -> str:
     """What changes when a survey is closed again, so that no old file is taken for its own."""
-    end = survey.finished_at
     return f"{int(end.timestamp() * 1e6):x}" if end else "open"
+
+
+def index_folder(slug: str, finished_at: datetime | None) -> Path:
+    """Where the index of a survey is, once it has been built."""
+    return root() / slug / f"index-{_stamp(finished_at)}"
 
 
 def index_of(survey: Survey) -> Derived:
     """The index of one survey."""
-    return Derived(root() / survey.slug / f"index-{stamp_of(survey)}")
+    return Derived(index_folder(survey.slug, survey.finished_at))
 
 
 def comparison_of(before: Survey, after: Survey) -> Derived:
     """The comparison of two surveys."""
-    name = f"{stamp_of(before)}-{stamp_of(after)}"
+    name = f"{_stamp(before.finished_at)}-{_stamp(after.finished_at)}"
     return Derived(root() / before.slug / "against" / after.slug / name)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
-from django.db.models import Model, Q
+from django.db.models import Case, Count, Max, Model, Q, When
 from django.utils import timezone
 
 from analysis.reporting import published
@@ -125,23 +125,71 @@ def surveys(
 def count_surveys(reader: Any = None) -> tuple[int, int]:
     """Return how many surveys and how many checks of one domain a reader may see."""
     rows = visible(Survey.objects.order_by(), reader)
-    checks = rows.filter(_CHECK).count()
-    return rows.count() - checks, checks
+    found = rows.aggregate(checks=Count("pk", filter=_CHECK), total=Count("pk"))
+    return found["total"] - found["checks"], found["checks"]
 
 
 def survey(slug: str, reader: Any = None) -> SurveyRow | None:
     """One survey by its slug, where the reader may see it."""
-    rows = Survey.objects.filter(slug=slug).prefetch_related("range_tables")
-    found = visible(rows, reader).first()
+    found = version(slug, reader)
+    return survey_of(found) if found else None
+
+
+def survey_of(found: "SurveyVersion") -> SurveyRow | None:
+    """Return the row of a version; one that has just been deleted has none."""
+    return _final_survey(found) if found.is_final else _read_survey(found.survey_id)
+
+
+@lru_cache(maxsize=256)
+def _final_survey(found: "SurveyVersion") -> SurveyRow | None:
+    """Read a finished survey once for each version."""
+    return _read_survey(found.survey_id)
+
+
+def _read_survey(survey_id: int) -> SurveyRow | None:
+    found = Survey.objects.filter(pk=survey_id).prefetch_related("range_tables").first()
     return row_of(found) if found else None
+
+
+class SurveyVersion(NamedTuple):
+    """What the pages of a finished survey depend on, beside their address and reader."""
+
+    survey_id: int
+    slug: str
+    name: str
+    state: str
+    finished_at: datetime | None
+    owner_id: int | None
+    maker_id: int | None
+    organisation_id: int | None
+    computed_at: datetime | None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the survey has ended and has its tables."""
+        return self.finished_at is not None and self.computed_at is not None
+
+
+def version(slug: str, reader: Any = None) -> SurveyVersion | None:
+    """Return the version of a survey, where the reader may see it."""
+    rows = visible(Survey.objects.filter(slug=slug), reader).order_by()
+    own = (name for name in SurveyVersion._fields if name not in ("survey_id", "computed_at"))
+    row = next(iter(rows.values_list("pk", *own, Max("reports__computed_at"))), None)
+    return SurveyVersion(*row) if row else None
+
+
+def front_slug(reader: Any = None) -> str:
+    """Return the newest visible survey with a report, checks last; empty where there is none."""
+    done = [str(SurveyState.FINISHED), str(SurveyState.PARTIAL)]
+    rows = visible(Survey.objects.filter(state__in=done), reader)
+    ordered = rows.order_by(Case(When(_CHECK, then=1), default=0), *(Survey._meta.ordering or ()))
+    return ordered.values_list("slug", flat=True).first() or ""
 
 
 def front_survey(reader: Any = None) -> SurveyRow | None:
-    """Return the newest visible survey with a report, for the home page."""
-    done = [str(SurveyState.FINISHED), str(SurveyState.PARTIAL)]
-    rows = visible(Survey.objects.filter(state__in=done).prefetch_related("range_tables"), reader)
-    found = rows.exclude(_CHECK).first() or rows.first()
-    return row_of(found) if found else None
+    """Return the survey of the home page."""
+    slug = front_slug(reader)
+    return survey(slug, reader) if slug else None
 
 
 def row_of(found: Survey) -> SurveyRow:
