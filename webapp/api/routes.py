@@ -41,7 +41,6 @@ from webapp.store.access.visibility import owner_of, visible
 from webapp.store.accounts import deletion
 from webapp.store.models import RangeTable, Survey
 from webapp.store.requests.body_progress import get_body_progress
-from webapp.store.requests.survey_versions import read_survey
 from webapp.store.surveys import evidence, selectors, services, snapshots
 
 router = Router()
@@ -96,7 +95,7 @@ class SurveyIn(Body):
 
 
 def _known(request: HttpRequest, slug: str) -> selectors.SurveyRow:
-    row = read_survey(request, slug)
+    row = selectors.read_survey(request, slug)
     if row is None:
         raise Http404(f"there is no survey {slug!r}")
     return row

@@ -18,7 +18,7 @@ from webapp.api.framework.problems import problem
 from webapp.api.framework.routers import needs_account
 from webapp.store.access import token_subjects, tokens
 from webapp.store.access.url_ownership import kind_of, names_in
-from webapp.store.requests.survey_versions import may_read_named
+from webapp.store.surveys import selectors
 from webapp.store.vantages import services
 
 _BASE = "/api/"
@@ -55,7 +55,7 @@ class ApiAuthenticationMiddleware(MiddlewareMixin):
         if refused is None and _lacks_account(request, match.route):
             refused = _no_account()
         kind = kind_of(match.route)
-        if refused is None and kind and not may_read_named(request, kind, names_in(kwargs)):
+        if refused is None and kind and not selectors.may_read(request, kind, names_in(kwargs)):
             return problem(404, "not-found", f"there is no such {kind}")
         return refused
 

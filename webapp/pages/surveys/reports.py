@@ -14,13 +14,12 @@ from webapp.pages.ui.charts.chart_options import chart_of
 from webapp.pages.ui.page_cache import cached_page
 from webapp.pages.ui.report_families import FAMILIES, FAMILY_BY_SLUG, Family, neighbours
 from webapp.pages.ui.table_page import place_names, report_grid
-from webapp.store.requests.survey_versions import read_survey
 from webapp.store.surveys import selectors, snapshots
 
 
 def survey_or_404(request: HttpRequest, slug: str) -> selectors.SurveyRow:
     """The survey of an address, where its reader may see it."""
-    survey = read_survey(request, slug)
+    survey = selectors.read_survey(request, slug)
     if survey is None:
         raise Http404(f"no survey {slug}")
     return survey

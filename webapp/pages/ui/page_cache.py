@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 from django.http import HttpRequest, HttpResponse
 
 from webapp.store.access.visibility import reader_key
-from webapp.store.requests.survey_versions import read_version
 from webapp.store.surveys import derived, selectors
 
 KEPT_S, INDEXED_KEPT_S = 60.0, 600.0
@@ -83,7 +82,7 @@ def cached_page(view: View, *, is_indexed: bool = False) -> View:
 
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, *args: Any, **more: Any) -> HttpResponse:
-        version = read_version(request, slug) if request.method == "GET" else None
+        version = selectors.read_version(request, slug) if request.method == "GET" else None
         if version is None or not version.is_final or is_indexed and not _has_index(slug, version):
             return view(request, slug, *args, **more)
         key = (reader_key(request.user), request.build_absolute_uri(), version)

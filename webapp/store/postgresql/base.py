@@ -14,7 +14,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """Return a connection whose server has not closed it."""
+        """Return a connection that its server has not closed."""
         connection = super().get_new_connection(conn_params)
         while self.pool and _is_closed(connection):
             self.pool.putconn(connection)  # which drops what is closed, and opens another
@@ -23,9 +23,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
 
 
 def _is_closed(connection: Any) -> bool:
-    """Whether the server, or TCP, has ended a connection that nobody uses; close it then.
+    """Whether the server, or TCP, has ended an idle connection, which is closed then.
 
-    Data that nobody asked for is its farewell.
+    The only data that arrive without a query are notices of an end.
     """
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)

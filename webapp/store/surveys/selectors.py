@@ -1,7 +1,7 @@
 """Everything that pages and API read; nothing here computes a report."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 from django.db.models import Case, Count, Max, Model, Q, When
+from django.http import HttpRequest
 from django.utils import timezone
 
 from analysis.reporting import published
@@ -19,7 +20,7 @@ from analysis.reporting.tables.marginal_note import MarginalNote
 from cartography.ranges.regions import region as region_of
 from core.report_tables import SPEC_BY_ID, SPECS, Table
 from core.statuses import SurveyState
-from webapp.store.access.visibility import visible
+from webapp.store.access.visibility import may_see, visible
 from webapp.store.models import RangeTable, Report, Shard, Survey
 from webapp.store.surveys.timings import StageTimes, add_stages
 from webapp.store.surveys.waiting import find_blocker
@@ -176,6 +177,32 @@ def version(slug: str, reader: Any = None) -> SurveyVersion | None:
     own = (name for name in SurveyVersion._fields if name not in ("survey_id", "computed_at"))
     row = next(iter(rows.values_list("pk", *own, Max("reports__computed_at"))), None)
     return SurveyVersion(*row) if row else None
+
+
+def read_version(request: HttpRequest, slug: str) -> SurveyVersion | None:
+    """Return the version of a survey, where the reader may see it; read once a request.
+
+    Requests that change something read it again.
+    """
+    if request.method not in ("GET", "HEAD"):
+        return version(slug, request.user)
+    read: dict[str, SurveyVersion | None] = request.__dict__.setdefault("versions", {})
+    if slug not in read:
+        read[slug] = version(slug, request.user)
+    return read[slug]
+
+
+def read_survey(request: HttpRequest, slug: str) -> SurveyRow | None:
+    """Return a survey, where the reader may see it."""
+    found = read_version(request, slug)
+    return survey_of(found) if found else None
+
+
+def may_read(request: HttpRequest, kind: str, slugs: Collection[str]) -> bool:
+    """Whether the reader may see all of what an address names."""
+    if kind != "survey":
+        return may_see(kind, slugs, request.user)
+    return all(read_version(request, slug) is not None for slug in slugs)
 
 
 def front_slug(reader: Any = None) -> str:
