@@ -69,7 +69,8 @@ class ProbeReport:
 
     ``leading`` names the statistic of the page's headline; it is the first if not given. A report
     with ``max_runs`` is left out of larger campaigns, where other tables have its statistics, and
-    one with ``columns`` where the runs have no such columns.
+    one with ``columns`` where the runs have no such columns. ``needs`` explains a report without
+    any row.
     """
 
     id: str
@@ -81,6 +82,9 @@ class ProbeReport:
     leading: str = ""
     max_runs: int = 0
     columns: tuple[str, ...] = ()
+    needs: str = (
+        "It needs a run that was answered: the failures page has the reasons that are known."
+    )
 
     def has_probe(self, name: str) -> bool:
         """Whether the report is of runs of this probe."""

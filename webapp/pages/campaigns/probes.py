@@ -65,9 +65,8 @@ def report(request: HttpRequest, slug: str, probe: str) -> HttpResponse:
     found = probe_reports.find_report(frame.row, probe)
     if found is None:
         raise Http404(f"no report of {probe}")
-    part = probe_reports.find_part(found, request.GET.get("statistic", ""))
+    part, by_region = _find_part(frame, found, request.GET.get("statistic", ""))
     grouping = _chosen(request, "by", GROUPINGS, "region")
-    by_region = _rows(frame, found, {"grouped_by": "region", "statistic": part.name})
     best = _best(part, by_region)
     regions = [row["region"] for row in by_region]
     region = _chosen(request, "region", regions, best["region"] if best else "")
@@ -97,6 +96,16 @@ def report(request: HttpRequest, slug: str, probe: str) -> HttpResponse:
         "limits": limits,
     }
     return render(request, "campaigns/probe.html", frame.context(request, **more))
+
+
+def _find_part(frame: Frame, found: Any, asked: str) -> tuple[Any, list[Row]]:
+    """Return the statistic that is asked for, else the first with values, and its regions."""
+    leading = probe_reports.find_part(found, asked)
+    for part in (leading,) if asked else (leading, *found.parts):
+        rows = _rows(frame, found, {"grouped_by": "region", "statistic": part.name})
+        if rows:
+            return part, rows
+    return leading, []
 
 
 def name_places(frame: Frame) -> dict[str, str]:
@@ -161,7 +170,7 @@ def _headline(found: Any, part: Any, rows: list[Row], names: Mapping[str, str]) 
     """Return the finding: the region with the best value."""
     best = _best(part, rows)
     if best is None:
-        return f"{found.title} gave no value of {_words(part)}"
+        return f"{found.title} has no value: {_words(part)} is not known"
     place = names.get(best["region"], "")
     region = f"{place} ({best['region']})" if place else best["region"] or "the targets"
     what = _words(part) if best["share"] is not None else f"median {_words(part)}"

@@ -10,6 +10,8 @@ from analysis.campaigns.probe_reports.probe_report import ProbeReport, Share, St
 REPORT = ProbeReport(
     id="probe-traceroute",
     title="Path stability",
+    needs="Paths are compared where there are two complete traceroutes of the same vantage point, "
+    "target and flow.",
     probes=("traceroute",),
     statistics=(Statistic("hops", ""),),
     shares=(
