@@ -99,7 +99,7 @@ def report(request: HttpRequest, slug: str, probe: str) -> HttpResponse:
 
 
 def _find_part(frame: Frame, found: Any, asked: str) -> tuple[Any, list[Row]]:
-    """Return the statistic that is asked for, else the first with values, and its regions."""
+    """Return the chosen statistic, by default the first with values, and its rows by region."""
     leading = probe_reports.find_part(found, asked)
     for part in (leading,) if asked else (leading, *found.parts):
         rows = _rows(frame, found, {"grouped_by": "region", "statistic": part.name})

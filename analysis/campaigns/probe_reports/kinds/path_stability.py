@@ -13,7 +13,9 @@ REPORT = ProbeReport(
     needs="Paths are compared where there are two complete traceroutes of the same vantage point, "
     "target and flow.",
     probes=("traceroute",),
-    statistics=(Statistic("hops", ""),),
+    # RIPE Atlas ends a traceroute without replies by one packet with a TTL of 255: the number of
+    # hops of a target that answers it is not known.
+    statistics=(Statistic("hops", "", "CASE WHEN values[1] < 255 THEN values[1] END"),),
     shares=(
         Share(
             "changed",
