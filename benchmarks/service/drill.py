@@ -6,11 +6,13 @@ server have one each, and so have two web processes, three crawlers and a machin
 and the other workers. No folder is shared. After one survey in peace, surveys follow each other,
 and every few seconds a process is killed by SIGKILL and started again, two machines cannot reach
 each other for some seconds (frames are lost, nothing is refused), or all connections to the
-database are closed.
+database are closed. Meanwhile pages are requested, and the first survey is audited over the API,
+one audit after the other.
 
 The crawled zones are counted: each of their names has one right answer. Ends with 1 where a name of
-a survey is lost, doubled or wrong, where a table differs from that of the first survey, or where
-neither web process answers a page between two disturbances.
+a survey is lost, doubled or wrong, where a table differs from that of the first survey, where an
+audit is lost or doubled or has other findings than the first, or where neither web process answers
+a page between two disturbances.
 """
 
 import argparse
@@ -37,6 +39,7 @@ import duckdb
 import psycopg
 
 from benchmarks.dns import counting
+from benchmarks.service.audit_load import Audits
 from deploy import broker
 from testbed.namespaces import netns
 from testbed.namespaces.namespace_exec import command
@@ -427,7 +430,12 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
     paths += [f"/api/v1/surveys/calm/tables/{table_id}" for table_id in sorted(calm)[:5]]
     end, number = time.monotonic() + 60 * given.minutes, 0
     first = cluster.memory_mb()
-    with Disturbances(cluster, given.seed, given.every) as found, Visitors(cluster, paths) as seen:
+    audits = Audits([cluster.network.address_of(web) for web in WEBS], "calm", cluster.inside)
+    with (
+        audits,
+        Disturbances(cluster, given.seed, given.every) as found,
+        Visitors(cluster, paths) as seen,
+    ):
         while time.monotonic() < end:
             number += 1
             tables = run_survey(cluster, f"survey{number}", given.zones)
@@ -439,7 +447,8 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
     print(f"disturbances: {found.counts.total()}, {dict(sorted(found.counts.items()))}")
     print(f"pages: {dict(seen.counts)}")
     print("memory, MB: " + ", ".join(f"{r} {first.get(r, 0):.0f} to {last[r]:.0f}" for r in last))
-    faults = [fault for fault in faults if fault]
+    print(f"audits: {audits.done}, {len(audits.faults)} lost, doubled or different")
+    faults = [fault for fault in (*faults, *audits.faults) if fault]
     print("\n".join(faults) or f"{number} surveys: every table as in peace")
     return 1 if faults or not seen.counts["answered"] else 0
 

@@ -156,6 +156,7 @@ def test_it_works(world: World) -> None:
     assert wrong / placed <= 0.01, (wrong, placed)
     # The report has them, and a name's page shows the evidence with its age.
     assert selectors.report(world.survey.slug, "zone-usage").n > 0  # type: ignore[union-attr]
+    assert label_evidence.zones_of(world.survey.slug, ()) == []  # as of a name without address
     rows = label_evidence.zones_of(world.survey.slug, world.truth)
     by_votes = next(r for r in rows if r["zone"] and r["found"]["votes"])
     assert by_votes["found"]["prefix"].endswith(("/16", "/20", "/24"))

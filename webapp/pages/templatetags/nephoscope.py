@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -133,13 +134,19 @@ def region_code(code: str) -> SafeString:
     return format_html('<span class="code">{}</span>{}', code, place(code))
 
 
+@lru_cache(maxsize=4_096)
+def _proof_path(slug: str, name: str, prefix: str) -> str:
+    """Return the page of a name's evidence; each of its labels leads there."""
+    return reverse("proof", args=[slug, name])
+
+
 @register.simple_tag
 def proof_link(
     slug: str, name: str, kind: str, provider: str, value: str = "", *, bare: bool = False
 ) -> SafeString:
     """A label of a name that leads to its evidence; ``bare`` where the provider is next to it."""
     query = urlencode({"kind": kind, "provider": provider, "value": value})
-    href = f"{reverse('proof', args=[slug, name])}?{query}"
+    href = f"{_proof_path(slug, name, get_script_prefix())}?{query}"
     shown = formatting.provider_name(provider) if kind == "provider" else value
     text = formatting.feature(value) if kind == "pattern" else shown
     return format_html(

@@ -83,7 +83,7 @@ def zones_of(slug: str, addresses: Iterable[str], zone: str = "") -> list[Row]:
     """What was found on the zones of some addresses; on one ``zone`` alone if given."""
     wanted = sorted(set(addresses))
     rows: list[Row] = []
-    for path in parts_of(Path(settings.LAKE_DIR), slug, "zones"):
+    for path in parts_of(Path(settings.LAKE_DIR), slug, "zones") if wanted else ():
         rows += pq.read_table(path, filters=[("address", "in", wanted)]).to_pylist()
     kept = [r for r in rows if not zone or zone in (r["zone"], f"{r['region']} {r['zone']}")]
     return [{**r, "found": _zone_evidence(r.get("evidence"))} for r in kept]
