@@ -432,9 +432,9 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
     first = cluster.memory_mb()
     audits = Audits([cluster.network.address_of(web) for web in WEBS], "calm", cluster.inside)
     with (
-        audits,
         Disturbances(cluster, given.seed, given.every) as found,
         Visitors(cluster, paths) as seen,
+        audits,
     ):
         while time.monotonic() < end:
             number += 1
@@ -443,7 +443,8 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
             if different:
                 faults.append(f"survey{number}: tables differ: {', '.join(different)}")
             faults.append(check_rows(cluster, f"survey{number}", given.zones))
-    last = cluster.memory_mb()
+        # What was started again ends with the thread of the disturbances.
+        last = cluster.memory_mb()
     print(f"disturbances: {found.counts.total()}, {dict(sorted(found.counts.items()))}")
     print(f"pages: {dict(seen.counts)}")
     print("memory, MB: " + ", ".join(f"{r} {first.get(r, 0):.0f} to {last[r]:.0f}" for r in last))
