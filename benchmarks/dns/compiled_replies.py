@@ -60,6 +60,7 @@ class OneReply:
         self._here.connect(self._there.getsockname())
         self._there.connect(self._here.getsockname())
         memory.words[m.N_SERVERS] = memory.words[m.N_CHANNELS] = 1
+        memory.words[m.N_POLLED] = 1
         memory.rows(m.CHANNELS)[m.C_FD] = self._here.fileno()
         memory.rows(m.POLLED)[0] = self._here.fileno() | 1 << 32
         text = f'],"resolver":"{_LABEL}","protocol":"udp","attempts":1,"rtt_ms":'.encode()

@@ -26,7 +26,8 @@ from testbed.hierarchy.generation import REGISTRY, generate_hierarchy
 from testbed.hierarchy.internet import Hierarchy, parent_of
 from testbed.hierarchy.server import Serving, serving
 
-OURS, UNBOUND, ZDNS = "ours", "unbound", "zdns --iterative"
+OURS, REFERENCE = "ours", "ours, reference engine"
+UNBOUND, ZDNS = "unbound", "zdns --iterative"
 # (zones that are planned, names asked in each): about 60,000 and 90,000 names.
 SHAPES = ((20_000, 2), (2_000, 30))
 _DNS_PORT, _OTHER_PORT = 53, 5353
@@ -37,7 +38,7 @@ def main() -> int:
     """Run every shape; 1 when an answer of ours is wrong."""
     options = _parse()
     faults = 0
-    for zones, names in SHAPES:
+    for zones, names in (s for s in SHAPES if options.names in (None, s[1])):
         world = generate_hierarchy(zones // options.divide, names, faults=False, seed=options.seed)
         asked = cold_names(world, names)
         print(f"\n{len(asked):,} names, {names} in each of {len(world.zones):,} zones", flush=True)
@@ -82,10 +83,10 @@ class Comparison:
         self.servers, self.folder = servers, folder
         self.truth = truth_of(world, names)
         self.figures = Figures()
-        self.counters: dict[str, float] = {}
+        self.counters: dict[str, dict[str, float]] = {}
         self.source = folder / "names"
         self.source.write_text("\n".join(names) + "\n")
-        self.runs = {OURS: self._run_ours}
+        self.runs = {OURS: self._run_ours, REFERENCE: self._run_reference}
         if options.port == _DNS_PORT:
             if find_unbound():
                 self.runs[UNBOUND] = self._run_unbound
@@ -103,20 +104,20 @@ class Comparison:
                     cost, out = run()
                 except Failed as error:
                     print(f"{label}: {error}", file=sys.stderr)
-                    wrong += label == OURS
+                    wrong += label in (OURS, REFERENCE)
                     continue
                 self.figures.add(label, cost)
-                wrong += self._check(label, out) * (label == OURS)
+                wrong += self._check(label, out) * (label in (OURS, REFERENCE))
         print(self.figures.table("right answers"))
-        counters = self.counters
-        queries = counters["queries"] / len(self.names)
-        print(
-            f"{OURS}: {queries:.2f} queries/name; without start-up "
-            f"{counters['cpu_s'] / len(self.names) * 1e6:.1f} CPU µs/name, "
-            f"{counters['cpu_s'] / counters['queries'] * 1e6:.1f} CPU µs/query, "
-            f"{len(self.names) / counters['wall_s']:,.0f} names/s (last run)",
-            flush=True,
-        )
+        for engine, counters in self.counters.items():
+            queries = counters["queries"] / len(self.names)
+            print(
+                f"{engine}: {queries:.2f} queries/name; without start-up "
+                f"{counters['cpu_s'] / len(self.names) * 1e6:.1f} CPU µs/name, "
+                f"{counters['cpu_s'] / counters['queries'] * 1e6:.1f} CPU µs/query, "
+                f"{len(self.names) / counters['wall_s']:,.0f} names/s (last run)",
+                flush=True,
+            )
         return wrong
 
     def _check(self, label: str, out: Path) -> int:
@@ -129,12 +130,18 @@ class Comparison:
         return wrong.total()
 
     def _run_ours(self) -> tuple[Cost, Path]:
-        out, counters = self.folder / "ours.jsonl", self.folder / "counters"
+        return self._run_engine("compiled")
+
+    def _run_reference(self) -> tuple[Cost, Path]:
+        return self._run_engine("reference")
+
+    def _run_engine(self, engine: str) -> tuple[Cost, Path]:
+        out, counters = self.folder / "ours.jsonl", self.folder / f"counters-{engine}"
         files = [str(self.source), str(out), str(counters)]
         limits = [str(self.options.window), str(self.options.port)]
-        command = [sys.executable, "-m", "benchmarks.dns.client_iterative", *files, *limits]
-        cost = self._measure([*command, *self.servers.roots])
-        self.counters = json.loads(counters.read_text())
+        command = [sys.executable, "-m", "benchmarks.dns.client_iterative", engine]
+        cost = self._measure([*command, *files, *limits, *self.servers.roots])
+        self.counters[engine] = json.loads(counters.read_text())
         return cost, out
 
     def _run_zdns(self) -> tuple[Cost, Path]:
@@ -176,6 +183,7 @@ def _parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the zones, one round")
     parser.add_argument("--rounds", type=int)
+    parser.add_argument("--names", type=int, choices=[n for _, n in SHAPES], help="one shape only")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--window", type=int, default=1_000, help="our names in flight")
     parser.add_argument("--threads", type=int, default=100, help="zdns threads")

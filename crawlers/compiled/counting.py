@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from core.statuses import DnsStatus
 from crawlers.compiled import layout as m
-from crawlers.compiled.run import CompiledRun, Step
+from crawlers.compiled.run import CompiledRun
+from crawlers.compiled.slots import Step
 from crawlers.engine.config import Block, Question
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import numpy as np
 
 from core.jit import Imported, compile_bare
 from crawlers.compiled.layout import (
+    ADDRESS_WORDS,
     BATCH,
     C_FD,
-    C_SERVER,
     CHAIN,
     CHAIN_WORDS,
     CHANNEL_WORDS,
@@ -37,6 +37,7 @@ from crawlers.compiled.layout import (
     N_DEFERRED,
     N_EXPIRED,
     N_FREE,
+    N_POLLED,
     N_RECORDS,
     N_RESULTS,
     N_SLOTS,
@@ -54,8 +55,11 @@ from crawlers.compiled.layout import (
     Q_IDENT,
     Q_LENGTH,
     Q_SENT_AT,
+    Q_SERVER,
     Q_TAG,
     Q_TYPE,
+    Q_ZONE,
+    QUERIES,
     QUESTION_CELL,
     QUESTIONS,
     R_ANSWERS,
@@ -75,6 +79,7 @@ from crawlers.compiled.layout import (
     RECORDS,
     RESULT_WORDS,
     RESULTS,
+    S_ADDRESS,
     S_ANSWERED,
     S_IN_FLIGHT,
     S_RTT,
@@ -86,6 +91,7 @@ from crawlers.compiled.layout import (
     SERVERS,
     SLOT_WORDS,
     SLOTS,
+    SOURCES,
     STEP_UNTIL,
     TABLE,
     TIMESPEC,
@@ -96,6 +102,7 @@ from crawlers.compiled.layout import (
     U_CHANNEL,
     U_SIZE,
     U_SLOT,
+    U_SOURCE,
     UNUSUAL,
     UNUSUAL_BATCH,
     UNUSUAL_PACKETS,
@@ -104,7 +111,7 @@ from crawlers.compiled.layout import (
 )
 from crawlers.compiled.records import read_two
 from crawlers.compiled.replies import NOERROR as HAS_ANSWERS
-from crawlers.compiled.replies import classify, write_end, write_reply
+from crawlers.compiled.replies import classify, is_authoritative, write_end, write_reply
 from crawlers.compiled.sending import send_all
 from crawlers.compiled.views import (
     view_cells,
@@ -156,8 +163,7 @@ def release_slot(words: Any, slot: Any, channel: Any) -> Any:
     view_words(words, FREE)[words[N_FREE]] = slot
     words[N_FREE] += 1
     words[IN_FLIGHT] -= 1
-    server = view_rows(words, CHANNELS, CHANNEL_WORDS)[channel, C_SERVER]
-    view_rows(words, SERVERS, SERVER_WORDS)[server, S_IN_FLIGHT] -= 1
+    view_rows(words, SERVERS, SERVER_WORDS)[slots[slot, Q_SERVER], S_IN_FLIGHT] -= 1
 
 
 @compile_bare
@@ -210,11 +216,15 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
     Where denials are counted, answers are left to the reference engine.
     """
     status = classify(packet, size)
+    row, out = view_rows(words, SLOTS, SLOT_WORDS)[slot], view_octets(words, OUT)
     is_left = status < 0 or (words[COUNTS] and status == HAS_ANSWERS)
+    if words[QUERIES]:
+        is_left |= row[Q_ZONE] == NOTHING
     if is_left or not has_question(words, packet, size, slot):
         return False
-    row, out = view_rows(words, SLOTS, SLOT_WORDS)[slot], view_octets(words, OUT)
     question_end, kind = _HEADER + row[Q_LENGTH], row[Q_TYPE]
+    chain = view_rows(words, CHAIN, CHAIN_WORDS)
+    records = view_rows(words, RECORDS, RECORD_WORDS)
     put = write_reply(
         packet,
         size,
@@ -222,15 +232,18 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
         status,
         view_words(words, TYPES)[kind],
         view_cells(words, TYPE_TEXTS, TYPE_TEXT)[kind],
-        view_rows(words, CHAIN, CHAIN_WORDS),
+        chain,
         out,
         words[OUT_AT],
-        view_rows(words, RECORDS, RECORD_WORDS),
+        records,
         words[N_RECORDS],
     )
-    if put < 0:
+    if put < 0 or (
+        words[QUERIES]
+        and not is_authoritative(packet, status, out, chain, records, words[N_RECORDS], row[Q_ZONE])
+    ):
         return False
-    number = view_rows(words, CHANNELS, CHANNEL_WORDS)[channel, C_SERVER]
+    number = row[Q_SERVER]
     server = view_rows(words, SERVERS, SERVER_WORDS)[number]
     rtt_us = words[NOW] - row[Q_SENT_AT]
     if words[COUNTS]:
@@ -249,7 +262,7 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
 
 
 @compile_bare
-def leave(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
+def leave(words: Any, packet: Any, size: Any, channel: Any, slot: Any, source: Any) -> Any:
     """Keep a packet for the reference engine; ``slot`` is ``NOTHING`` where its id is unknown."""
     n = words[N_UNUSUAL]
     row, kept = (
@@ -257,6 +270,7 @@ def leave(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
         view_cells(words, UNUSUAL_PACKETS, RECEIVE_CELL),
     )
     row[U_CHANNEL], row[U_SLOT], row[U_SIZE], row[U_AT] = channel, slot, size, words[NOW]
+    row[U_SOURCE] = source
     for i in range(size):
         kept[n, i] = packet[i]
     words[N_UNUSUAL] = n + 1
@@ -269,14 +283,24 @@ def read_batch(words: Any, channel: Any, n: Any) -> Any:
         view_cells(words, RECEIVE_CELLS, RECEIVE_CELL),
         view_rows(words, RECEIVE_HEADERS, HEADER_WORDS),
     )
-    idents = view_idents(words, TABLE)
+    idents, sources = view_idents(words, TABLE), view_rows(words, SOURCES, ADDRESS_WORDS)
+    slots, servers = (
+        view_rows(words, SLOTS, SLOT_WORDS),
+        view_rows(words, SERVERS, SERVER_WORDS),
+    )
     for i in range(n):
         packet, size = cells[i], min(headers[i, H_RECEIVED] & _LOWER_HALF, RECEIVE_CELL)
         slot: Any = NOTHING
         if size >= _HEADER:
             slot = np.int64(idents[channel, np.int64(packet[0]) << 8 | np.int64(packet[1])])
+        source: Any = 0
+        if words[QUERIES]:
+            source = sources[i, 0]
+            # The socket is shared by all servers: another server's id is none of this query.
+            if slot != NOTHING and source != servers[slots[slot, Q_SERVER], S_ADDRESS]:
+                slot = NOTHING
         if slot == NOTHING or not accept(words, packet, size, channel, slot):
-            leave(words, packet, size, channel, slot)
+            leave(words, packet, size, channel, slot, source)
 
 
 @compile_bare
@@ -333,7 +357,7 @@ def expire(words: Any) -> Any:
 def poll_sockets(words: Any, until: Any) -> Any:
     """Wait for replies until a time at most; returns the number of sockets that have some."""
     us = max(0, min(until, words[NEXT_DUE]) - words[NOW])
-    return poll_until(words[POLLED], words[N_CHANNELS], set_timespec(words, us), 0)
+    return poll_until(words[POLLED], words[N_POLLED], set_timespec(words, us), 0)
 
 
 @compile_bare

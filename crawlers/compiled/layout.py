@@ -42,7 +42,8 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     LAST_TAG,  # of the same question
     N_COUNTED,  # tags below this have a row in COUNTS
     N_RECORDS,  # rows in RECORDS
-) = range(36)
+    N_POLLED,  # sockets in POLLED: those of the channels, then others that Python reads
+) = range(37)
 
 # Words: addresses of regions.
 (
@@ -77,10 +78,12 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     TAGS,  # tags of the questions of TEXT; absent (0): their numbers
     COUNTS,  # denials by tag and status; absent (0): every reply becomes a line
     RECORDS,  # of all lines in OUT; empty: they are not listed
-) = range(40, 71)
+    QUERIES,  # tag, server, zone and type of each name in TEXT; absent (0): servers take turns
+    SOURCES,  # where the datagrams of one system call came from
+) = range(40, 73)
 # Added to the word of a region's address it gives the word of its length in octets.
 LENGTHS = 40
-N_WORDS = 112
+N_WORDS = 120
 
 # Columns of a server's row.
 (
@@ -95,7 +98,8 @@ N_WORDS = 112
     S_N_CHANNELS,
     S_TURN,  # socket that was used last
     S_TEXT_LENGTH,
-) = range(11)
+    S_ADDRESS,  # with QUERIES: struct sockaddr_in, two words
+) = range(12)
 SERVER_WORDS = 16
 # Columns of a channel's row: its socket, and the row of its server.
 C_FD, C_SERVER = 0, 1
@@ -108,11 +112,16 @@ CHANNEL_WORDS = 2
     Q_IDENT,
     Q_LENGTH,  # of the question section, in octets
     Q_TYPE,  # index of the type
-) = range(6)
+    Q_SERVER,  # row of the server
+    Q_ZONE,  # with QUERIES: octets of the zone's name, NOTHING if its reply is left to Python
+) = range(8)
 SLOT_WORDS = 8
 # Columns of a question that cannot be encoded here: from TEXT, its number, its type.
 D_BEGIN, D_END, D_TAG, D_TYPE = range(4)
 DEFERRED_WORDS = 4
+# Columns of a query that names its server: the zone is the end of its name, of so many octets.
+W_TAG, W_SERVER, W_ZONE, W_TYPE = range(4)
+QUERY_WORDS = 4
 # Columns of a line in OUT. With COUNTS there are no lines, and a denial has a tag and a status.
 (
     R_TAG,  # of its question
@@ -145,8 +154,8 @@ LEAST_RECORD = 40
 COUNT_WORDS = 3
 MOST_RESULTS = 1 << 15
 # Columns of a packet that is read by the reference engine.
-U_CHANNEL, U_SLOT, U_SIZE, U_AT = range(4)
-UNUSUAL_WORDS = 4
+U_CHANNEL, U_SLOT, U_SIZE, U_AT, U_SOURCE = range(5)
+UNUSUAL_WORDS = 5
 
 IDENTS = 1 << 16
 NOTHING = -1
@@ -157,9 +166,11 @@ BATCH = 64
 # lines of the processor's cache.
 RECEIVE_CELL, SEND_CELL = 4_096 + 64, 512 + 64
 QUESTION_CELL = 272
+# struct sockaddr_in in words: family, port and address are the first.
+ADDRESS_WORDS = 2
 # struct mmsghdr of 64-bit Linux in words: name, its length, vectors, their number, control, its
 # length, flags, and the octets received in the lower half of the last.
-HEADER_WORDS, H_VECTORS, H_VECTOR_COUNT, H_RECEIVED = 8, 2, 3, 7
+HEADER_WORDS, H_NAME, H_NAME_LENGTH, H_VECTORS, H_VECTOR_COUNT, H_RECEIVED = 8, 0, 1, 2, 3, 7
 VECTOR_WORDS = 2
 CHAIN_WORDS = 2
 MOST_DEFERRED = 256

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core import jit
 from core.native import object_code
-from crawlers.compiled.run import Step
+from crawlers.compiled.slots import Step
 
 _FOLDER = Path(__file__).parent
 _CALLS = ("clock_gettime", "nanosleep", "ppoll", "recvmmsg", "sendmmsg", "__errno_location")

@@ -14,18 +14,25 @@ _PAGE = 4_096
 
 class Memory:
     """One block for so many servers, sockets and slots; nothing in it moves or grows.
+    ``polled`` is the number of sockets that end a wait, if more than the channels.
 
     ``words`` are the words of ``layout``; ``rows`` and ``octets`` give its regions. With
     ``has_records`` the loop lists the records of its lines.
     """
 
     def __init__(
-        self, servers: int, channels: int, slots: int, *, has_records: bool = False
+        self,
+        servers: int,
+        channels: int,
+        slots: int,
+        *,
+        polled: int = 0,
+        has_records: bool = False,
     ) -> None:
         sizes = {
             m.SERVERS: servers * m.SERVER_WORDS * _WORD,
             m.CHANNELS: channels * m.CHANNEL_WORDS * _WORD,
-            m.POLLED: channels * _WORD,
+            m.POLLED: max(channels, polled) * _WORD,
             m.TABLE: channels * m.IDENTS * 4,
             m.DEADLINES: slots * _WORD,
             m.SLOTS: slots * m.SLOT_WORDS * _WORD,
@@ -50,6 +57,7 @@ class Memory:
             m.TIMESPEC: 2 * _WORD,
             m.CHAIN: 16 * m.CHAIN_WORDS * _WORD,
             m.LAST_QUESTION: m.QUESTION_CELL,
+            m.SOURCES: m.BATCH * m.ADDRESS_WORDS * _WORD,
             m.RECORDS: has_records * (m.OUT_OCTETS // m.LEAST_RECORD) * m.RECORD_WORDS * _WORD,
         }
         starts, end = {}, m.N_WORDS * _WORD
@@ -71,9 +79,10 @@ class Memory:
         self._connect_cells(m.RECEIVE_HEADERS, m.RECEIVE_VECTORS, m.RECEIVE_CELLS, m.RECEIVE_CELL)
         self._connect_cells(m.SEND_HEADERS, m.SEND_VECTORS, m.SEND_CELLS, m.SEND_CELL)
         self._clear_slots(slots)
+        self.words[m.QUERIES] = 0
         self._text = b""
         # Buffers of others that the loop reads or writes.
-        self._buffers: dict[int, object] = {}
+        self._buffers: dict[int, Any] = {}
 
     def rows(self, region: int) -> memoryview:
         """A region in words."""
@@ -101,6 +110,18 @@ class Memory:
         self._buffers[region] = buffer
         self.words[region] = ctypes.addressof(ctypes.c_int64.from_buffer(buffer))
         self.words[m.LENGTHS + region] = memoryview(buffer).nbytes
+
+    def buffer(self, region: int) -> Any:
+        """The buffer that the loop uses as a region."""
+        return self._buffers[region]
+
+    def record_sources(self) -> None:
+        """Let the kernel write where each datagram came from (IPv4)."""
+        headers = self.rows(m.RECEIVE_HEADERS)
+        for number in range(m.BATCH):
+            source = self.words[m.SOURCES] + number * m.ADDRESS_WORDS * _WORD
+            headers[number * m.HEADER_WORDS + m.H_NAME] = source
+            headers[number * m.HEADER_WORDS + m.H_NAME_LENGTH] = m.ADDRESS_WORDS * _WORD
 
     def text_part(self, begin: int, end: int) -> str:
         """A part of the text that the loop reads."""

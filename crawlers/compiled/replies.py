@@ -9,12 +9,21 @@ from typing import Any
 import numpy as np
 
 from core.jit import compile_bare
-from crawlers.compiled.layout import LONGEST_LINE, SERVER_TEXT
+from crawlers.compiled.layout import (
+    A_DATA,
+    A_DATA_END,
+    A_NAME,
+    A_NAME_END,
+    A_TYPE,
+    LONGEST_LINE,
+    SERVER_TEXT,
+)
 from crawlers.compiled.names import REFUSED, read_name
 from crawlers.compiled.records import MOST_RECORD, NAME_FIELD, list_record, read_four, read_two
 from crawlers.compiled.text import write_number, write_padded, write_part, write_text, write_time
 
-_CNAME, _OPT = 5, 41
+_CNAME, _SOA, _OPT = 5, 6, 41
+_AA = 4
 _CLIENT_SUBNET = 8
 _HEADER, _PAIR = 12, 4
 _MOST_ANSWERS, _MOST_LINKS = 23, 8
@@ -52,6 +61,43 @@ def is_same(out: Any, a: Any, a_end: Any, b: Any, b_end: Any) -> Any:
         if out[a + i] != out[b + i]:
             return False
     return True
+
+
+@compile_bare
+def is_below(out: Any, name: Any, name_end: Any, zone: Any, zone_end: Any) -> Any:
+    """Whether a name is a zone or below it; the root has no octets."""
+    start = name_end - (zone_end - zone)
+    if start < name or not is_same(out, start, name_end, zone, zone_end):
+        return False
+    return start in (name, name_end) or out[start - 1] == _DOT
+
+
+@compile_bare
+def is_authoritative(  # noqa: PLR0913
+    packet: Any, status: Any, out: Any, chain: Any, records: Any, first: Any, zone_octets: Any
+) -> Any:
+    """Whether a written reply ends its query by the rules of ``iterative.referral``.
+
+    AA is set, every record lies in the zone that was queried, and so does a chain of aliases; a
+    reply without data has a start of authority at or above the name. Its records are those from
+    row ``first`` on; the zone is the end of the name, of so many octets.
+    """
+    if packet[2] & _AA == 0:
+        return False
+    begin, end = chain[0, 0], chain[0, 1]
+    zone = end - zone_octets
+    answers = read_two(packet, 6) if status == NOERROR else 0
+    is_ended = status != NODATA
+    for i in range(answers + read_two(packet, 8)):
+        row = records[first + i]
+        if not is_below(out, row[A_NAME], row[A_NAME_END], zone, end):
+            return False
+        if row[A_TYPE] == _SOA:
+            is_ended |= is_below(out, begin, end, row[A_NAME], row[A_NAME_END])
+        is_alias = i < answers and row[A_TYPE] == _CNAME
+        if is_alias and not is_below(out, row[A_DATA], row[A_DATA_END], zone, end):
+            return False
+    return is_ended
 
 
 @compile_bare

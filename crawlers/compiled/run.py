@@ -2,24 +2,21 @@
 
 The loop sends first queries, matches replies and writes their lines. All policy stays with the
 reference engine: before each step it sets the quota of each server, and after it counts the
-replies. Unusual cases (no reply in time, another flag, type or letter) become an
-ordinary pending query of the same run, on the same sockets.
+replies.
 """
 
-import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count, product
 from typing import TYPE_CHECKING, Any
 
-from core.statuses import DnsStatus
 from crawlers.compiled import layout as m
 from crawlers.compiled.memory import Memory
+from crawlers.compiled.slots import LoopRun, Step
 from crawlers.dns.message import TYPE_CODES
 from crawlers.dns.name_codec import read_question_name
-from crawlers.engine.config import NO_LINES, Block, EngineConfig, Lines, Question, Result
-from crawlers.engine.query_run import Run
-from crawlers.engine.sockets import Channel, Peer, Waiting
+from crawlers.engine.config import Block, EngineConfig, Question, Result
+from crawlers.engine.sockets import Channel, Peer
 
 if TYPE_CHECKING:
     from crawlers.engine.engine import Engine
@@ -29,14 +26,8 @@ _US = 1_000_000
 _STEP_US = 5_000
 _LONGEST_WAIT_S = 0.05
 _POLL_IN = 1
-_STATUSES = (
-    (m.NOERROR, DnsStatus.NOERROR),
-    (m.NODATA, DnsStatus.NODATA),
-    (m.NXDOMAIN, DnsStatus.NXDOMAIN),
-)
 # Permissions of a rate limit that are requested at once.
 _MOST_PERMITS = 256
-Step = Callable[[int], int]
 
 
 def is_supported(config: EngineConfig) -> bool:
@@ -44,7 +35,7 @@ def is_supported(config: EngineConfig) -> bool:
     return not (config.zone_rate or config.additionals)
 
 
-class CompiledRun(Run):
+class CompiledRun(LoopRun):
     """A run over blocks of names, with results as JSON lines, or Results of the slow path."""
 
     def __init__(
@@ -57,37 +48,21 @@ class CompiledRun(Run):
         *,
         has_records: bool = False,
     ) -> None:
-        engine.end_runs()
-        super().__init__(engine)
-        self._lines = NO_LINES
-        self._types = tuple(types)
-        self._blocks = blocks
-        self._step = step
-        self._peers = engine.own_peers
         connected = engine.sockets.connected()
+        self._peers = engine.own_peers
         self._channels = [c for peer in self._peers for _, c in connected if c.peer is peer]
         n_peers, n_channels = len(self._peers), len(self._channels)
-        self._memory = Memory(n_peers, n_channels, engine.config.window, has_records=has_records)
+        memory = Memory(n_peers, n_channels, engine.config.window, has_records=has_records)
+        super().__init__(engine, memory, types)
+        self._blocks = blocks
+        self._step = step
         self._labels = tuple(peer.label for peer in self._peers)
-        self._words = self._memory.words
-        self._servers = self._memory.rows(m.SERVERS)
-        self._table = self._memory.idents()
-        self._counters = (
-            *(m.OUT_AT, m.N_EXPIRED, m.N_DEFERRED, m.N_UNUSUAL, m.N_RESULTS, m.SENT),
-            *(m.SEND_ERROR, m.N_RECORDS),
-            *(counter for counter, _ in _STATUSES),
-        )
         self._set_constants({id(c): number for number, c in connected}, nap_us)
         self._has_names = True
         self._tags: Any = None
         # Questions for the reference engine that it has not read yet.
         self._singles: deque[Question] = deque()
         self._load_names()
-
-    def pop_lines(self) -> Lines:
-        """The results of the last step that the loop has written; good until the next step."""
-        lines, self._lines = self._lines, NO_LINES
-        return lines
 
     def ask_singly(self, questions: Iterable[Question]) -> None:
         """Add questions that the reference engine asks."""
@@ -107,16 +82,11 @@ class CompiledRun(Run):
     @property
     def is_over(self) -> bool:
         """Whether every question was answered and every result taken."""
-        return (
-            not self._has_names
-            and not (self._words[m.IN_FLIGHT] or self._lines.text)
-            and super().is_over
-        )
+        return not self._has_names and super().is_over
 
     def open_questions(self) -> list[Question]:
         """Questions that were read and have no result yet."""
-        in_loop = [self._question(slot) for slot in self._used_slots()]
-        return [*super().open_questions(), *self._singles, *in_loop]
+        return [*super().open_questions(), *self._singles]
 
     def step(self, wait_s: float = _LONGEST_WAIT_S) -> list[Result]:
         """Send, receive and notice silence; results of the long way, others are lines."""
@@ -143,7 +113,6 @@ class CompiledRun(Run):
         """Sockets, servers and options, which stay as they are."""
         memory, words, config = self._memory, self._words, self.config
         channels, polled = memory.rows(m.CHANNELS), memory.rows(m.POLLED)
-        texts = memory.octets(m.SERVER_TEXTS)
         for number, channel in enumerate(self._channels):
             fd = descriptors[id(channel)]
             channels[number * m.CHANNEL_WORDS + m.C_FD] = fd
@@ -154,20 +123,13 @@ class CompiledRun(Run):
             own = [n for n, c in enumerate(self._channels) if c.peer is peer]
             self._set_server(number, m.S_FIRST_CHANNEL, own[0])
             self._set_server(number, m.S_N_CHANNELS, len(own))
-            fixed = f'],"resolver":"{peer.label}","protocol":"udp","attempts":1,"rtt_ms":'.encode()
-            texts[number * m.SERVER_TEXT : number * m.SERVER_TEXT + len(fixed)] = fixed
-            self._set_server(number, m.S_TEXT_LENGTH, len(fixed))
+            self._set_label(number, peer)
         memory.set_types([(name, TYPE_CODES[name]) for name in self._types])
         words[m.N_SERVERS], words[m.N_CHANNELS] = len(self._peers), len(self._channels)
+        words[m.N_POLLED] = len(self._channels)
         words[m.RECURSION], words[m.CASE_MIXING] = int(config.recursion), int(config.case_mixing)
         words[m.EPOCH] = round(self.engine.epoch * _US)
         words[m.NAP] = nap_us
-
-    def _set_server(self, server: int, column: int, value: int) -> None:
-        self._servers[server * m.SERVER_WORDS + column] = value
-
-    def _of_server(self, server: int, column: int) -> int:
-        return self._servers[server * m.SERVER_WORDS + column]
 
     def _load_names(self) -> None:
         """Give the loop the next block of names when it has read the last."""
@@ -187,11 +149,7 @@ class CompiledRun(Run):
         """Set the query quota of each server; return the permissions used for it."""
         words = self._words
         words[m.ROOM] = self.room.size - self.in_flight
-        if words[m.RANDOM_END] - words[m.RANDOM_AT] < m.RANDOM_OCTETS // 2:
-            self._memory.octets(m.RANDOM)[:] = os.urandom(m.RANDOM_OCTETS)
-            words[m.RANDOM_AT], words[m.RANDOM_END] = 0, m.RANDOM_OCTETS
-        for counter in self._counters:
-            words[counter] = 0
+        self._clear_counters()
         available = self.engine.available_peers(self.now())
         if self._has_names and not any(peer.edns for peer in available):
             self._start_block()
@@ -224,12 +182,9 @@ class CompiledRun(Run):
 
     def _note_step(self, permits: list[int]) -> None:
         """Bring windows, round trips, limits and counters up to date with what came."""
-        words, stats, now = self._words, self.engine.stats, self.now()
-        self._lines = self._read_lines()
-        for counter, status in _STATUSES:
-            if words[counter]:
-                stats.count(status, words[counter])
-        stats.queries += words[m.SENT]
+        now = self.now()
+        self._lines = self._read_lines(self._labels)
+        self._count_replies()
         for number, peer in enumerate(self._peers):
             peer.compiled_in_flight = self._of_server(number, m.S_IN_FLIGHT)
             if permits[number] and peer.gate:
@@ -243,14 +198,6 @@ class CompiledRun(Run):
                 if self.config.outage_limit:
                     self.outages.note_resolved(peer, self._last_question(), now)
 
-    def _read_lines(self) -> Lines:
-        """The results of the step; without a copy of their text."""
-        words, memory = self._words, self._memory
-        rows = memory.rows(m.RESULTS)[: words[m.N_RESULTS] * m.RESULT_WORDS].tobytes()
-        records = memory.rows(m.RECORDS)[: words[m.N_RECORDS] * m.RECORD_WORDS].tobytes()
-        text = memory.octets(m.OUT)[: words[m.OUT_AT]]
-        return Lines(text, rows, words[m.N_RESULTS], records, self._types, self._labels)
-
     def _last_question(self) -> Question:
         asked = bytes(self._memory.octets(m.LAST_QUESTION)[: self._words[m.LAST_LENGTH]])
         name, tag = read_question_name(asked), self._words[m.LAST_TAG]
@@ -260,70 +207,11 @@ class CompiledRun(Run):
         """A question of the loop as the reference engine has it."""
         return Question(name, rrtype, tag)
 
-    def _read_unusual(self) -> None:
-        """Let the reference engine read packets that the loop left: those of a socket together."""
-        rows, packets = self._memory.rows(m.UNUSUAL), self._memory.octets(m.UNUSUAL_PACKETS)
-        # By socket and time of arrival, the slot and packet of each id.
-        found: dict[tuple[int, int], dict[bytes, tuple[int, bytes]]] = {}
-        for number in range(self._words[m.N_UNUSUAL]):
-            row = rows[number * m.UNUSUAL_WORDS : (number + 1) * m.UNUSUAL_WORDS]
-            start = number * m.RECEIVE_CELL
-            packet = bytes(packets[start : start + row[m.U_SIZE]])
-            place, slot = (row[m.U_CHANNEL], row[m.U_AT]), row[m.U_SLOT]
-            replies = found.setdefault(place, {})
-            if packet[:2] in replies:
-                # A second reply with this id has to be matched after the first one.
-                self._read_for_slots(*place, found.pop(place))
-                replies = found.setdefault(place, {})
-            replies[packet[:2]] = (slot, packet)
-        for place, replies in found.items():
-            self._read_for_slots(*place, replies)
+    def _channel(self, number: int, source: int) -> Channel:
+        return self._channels[number]
 
-    def _read_for_slots(
-        self, number: int, at_us: int, replies: dict[bytes, tuple[int, bytes]]
-    ) -> None:
-        """Read packets by id; each waits for one of the loop's queries (``NOTHING``: for none)."""
-        channel, claimed = self._channels[number], dict[bytes, tuple[int, Waiting]]()
-        for ident, (slot, _) in replies.items():
-            # A retransmission has the same id by chance: it is more likely the one that is meant.
-            # The slot may have been used again since, for a query with another id.
-            if (
-                slot != m.NOTHING
-                and self._is_used(slot)
-                and self._place(slot) == (channel, ident)
-                and ident not in channel.pending
-            ):
-                claimed[ident] = slot, self._waiting(slot)
-                channel.pending[ident] = claimed[ident][1]
-        self.in_flight += len(claimed)
-        self.receiver.read(channel, [packet for _, packet in replies.values()], at_us / _US)
-        for ident, (slot, waiting) in claimed.items():
-            if channel.pending.get(ident) is waiting:
-                # The packet was no reply to it.
-                del channel.pending[ident]
-                self.in_flight -= 1
-            else:
-                self._release(slot)
-
-    def _note_expired(self) -> None:
-        """Let the reference engine ask again what was not answered in time."""
-        expired, now = self._memory.rows(m.EXPIRED), self.now()
-        for slot in expired[: self._words[m.N_EXPIRED]]:
-            if not self._is_used(slot):
-                continue
-            channel, ident = self._place(slot)
-            waiting = self._waiting(slot)
-            self._release(slot)
-            self.in_flight += 1
-            if ident in channel.pending:
-                asked, sent_at, question = waiting
-                assert isinstance(question, Question)
-                again = self.pending_queries.resume(question, channel, asked, sent_at)
-                channel.peer.window.note_missing(sent_at, now, channel.peer.in_flight)
-                self.pending_queries.miss(again, now)
-            else:
-                channel.pending[ident] = waiting
-                self.receiver.miss(channel, ident, now)
+    def _channel_of(self, slot: int) -> Channel:
+        return self._channels[self._row(slot)[m.Q_CHANNEL]]
 
     def _start_deferred(self) -> None:
         """Let the reference engine ask what the loop cannot encode, or no socket accepts."""
@@ -350,48 +238,7 @@ class CompiledRun(Run):
         words[m.NEXT_TAG] += len(pairs)
         words[m.TYPE_AT], words[m.TEXT_AT] = 0, words[m.TEXT_END]
 
-    def _start(self, question: Question) -> None:
-        self.in_flight += 1
-        self.sender.start(question)
-
-    def _used_slots(self) -> list[int]:
-        return [slot for slot in range(self._words[m.N_SLOTS]) if self._is_used(slot)]
-
-    def _row(self, slot: int) -> memoryview:
-        return self._memory.rows(m.SLOTS)[slot * m.SLOT_WORDS : (slot + 1) * m.SLOT_WORDS]
-
-    def _is_used(self, slot: int) -> bool:
-        row = self._row(slot)
-        return self._table[row[m.Q_CHANNEL] * m.IDENTS + row[m.Q_IDENT]] == slot
-
-    def _place(self, slot: int) -> tuple[Channel, bytes]:
-        row = self._row(slot)
-        return self._channels[row[m.Q_CHANNEL]], row[m.Q_IDENT].to_bytes(2, "big")
-
-    def _asked(self, slot: int) -> bytes:
-        start = slot * m.QUESTION_CELL
-        questions = self._memory.octets(m.QUESTIONS)
-        return bytes(questions[start : start + self._row(slot)[m.Q_LENGTH]])
-
     def _question(self, slot: int) -> Question:
         row = self._row(slot)
         name = read_question_name(self._asked(slot))
         return self._create_question(name, self._types[row[m.Q_TYPE]], row[m.Q_TAG])
-
-    def _waiting(self, slot: int) -> Waiting:
-        """What waits in this slot, in the form of a channel's pending queries."""
-        return self._asked(slot), self._row(slot)[m.Q_SENT_AT] / _US, self._question(slot)
-
-    def _release(self, slot: int) -> None:
-        """Free a slot and its id, as the loop does."""
-        row, words = self._row(slot), self._words
-        channel = row[m.Q_CHANNEL]
-        self._table[channel * m.IDENTS + row[m.Q_IDENT]] = m.NOTHING
-        self._memory.rows(m.DEADLINES)[slot] = m.NEVER
-        self._memory.rows(m.FREE)[words[m.N_FREE]] = slot
-        words[m.N_FREE] += 1
-        words[m.IN_FLIGHT] -= 1
-        peer = self._channels[channel].peer
-        server = self._peers.index(peer)
-        self._set_server(server, m.S_IN_FLIGHT, self._of_server(server, m.S_IN_FLIGHT) - 1)
-        peer.compiled_in_flight -= 1

@@ -6,8 +6,10 @@ import numpy as np
 
 from core.jit import Imported, compile_bare
 from crawlers.compiled.layout import (
+    ADDRESS_WORDS,
     BATCH,
     C_FD,
+    C_SERVER,
     CASE_MIXING,
     CASE_OCTETS,
     CHANNEL_WORDS,
@@ -20,6 +22,9 @@ from crawlers.compiled.layout import (
     DEFERRED,
     DEFERRED_WORDS,
     FREE,
+    H_NAME,
+    H_NAME_LENGTH,
+    HEADER_WORDS,
     IN_FLIGHT,
     MOST_DEFERRED,
     N_DEFERRED,
@@ -34,8 +39,12 @@ from crawlers.compiled.layout import (
     Q_IDENT,
     Q_LENGTH,
     Q_SENT_AT,
+    Q_SERVER,
     Q_TAG,
     Q_TYPE,
+    Q_ZONE,
+    QUERIES,
+    QUERY_WORDS,
     QUESTION_CELL,
     QUESTIONS,
     RANDOM,
@@ -43,6 +52,7 @@ from crawlers.compiled.layout import (
     RANDOM_END,
     RECURSION,
     ROOM,
+    S_ADDRESS,
     S_FIRST_CHANNEL,
     S_IN_FLIGHT,
     S_LIMIT,
@@ -70,6 +80,10 @@ from crawlers.compiled.layout import (
     TYPE_AT,
     TYPES,
     VECTOR_WORDS,
+    W_SERVER,
+    W_TAG,
+    W_TYPE,
+    W_ZONE,
 )
 from crawlers.compiled.names import encode_line
 from crawlers.compiled.views import (
@@ -91,6 +105,7 @@ _TRIES = 4
 # Queries of one turn: little enough that a server's receive buffer is not overrun.
 _BURST = 256
 _HEADER, _NEWLINE, _IN = 12, 10, 1
+_WORD = 8
 # Name OPT, 1232 octets, no flags, no options (RFC 6891).
 _EDNS = np.frombuffer(b"\0\0\x29\x04\xd0\0\0\0\0\0\0", np.uint8)
 
@@ -150,9 +165,19 @@ def step_cursor(words: Any, line_end: Any) -> Any:
 @compile_bare
 def find_tag(words: Any) -> Any:
     """Return the tag of the question at the cursor."""
+    if words[QUERIES]:
+        return view_rows(words, QUERIES, QUERY_WORDS)[words[NEXT_TAG], W_TAG]
     if words[TAGS]:
         return view_words(words, TAGS)[words[NEXT_TAG]]
     return words[NEXT_TAG]
+
+
+@compile_bare
+def find_type(words: Any) -> Any:
+    """Return the index of the type of the question at the cursor."""
+    if words[QUERIES]:
+        return view_rows(words, QUERIES, QUERY_WORDS)[words[NEXT_TAG], W_TYPE]
+    return words[TYPE_AT]
 
 
 @compile_bare
@@ -160,7 +185,7 @@ def defer_question(words: Any, line_end: Any) -> Any:
     """Leave the question at the cursor to the reference engine."""
     row = view_rows(words, DEFERRED, DEFERRED_WORDS)[words[N_DEFERRED]]
     row[D_BEGIN], row[D_END] = words[TEXT_AT], line_end
-    row[D_TAG], row[D_TYPE] = find_tag(words), words[TYPE_AT]
+    row[D_TAG], row[D_TYPE] = find_tag(words), find_type(words)
     words[N_DEFERRED] += 1
     step_cursor(words, line_end)
 
@@ -177,7 +202,7 @@ def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any)
         return 0
     if words[CASE_MIXING]:
         mix_cases(words, packet, _HEADER, end)
-    code = view_words(words, TYPES)[words[TYPE_AT]]
+    code = view_words(words, TYPES)[find_type(words)]
     packet[end], packet[end + 1] = code >> 8, code & 255
     packet[end + 2], packet[end + 3] = 0, _IN
     end += 4
@@ -190,7 +215,8 @@ def build_query(words: Any, packet: Any, channel: Any, slot: Any, line_end: Any)
         view_rows(words, SLOTS, SLOT_WORDS)[slot],
         view_cells(words, QUESTIONS, QUESTION_CELL)[slot],
     )
-    row[Q_TAG], row[Q_TYPE], row[Q_CHANNEL] = find_tag(words), words[TYPE_AT], channel
+    row[Q_TAG], row[Q_TYPE], row[Q_CHANNEL] = find_tag(words), find_type(words), channel
+    row[Q_SERVER] = view_rows(words, CHANNELS, CHANNEL_WORDS)[channel, C_SERVER]
     row[Q_IDENT], row[Q_LENGTH] = ident, end - _HEADER
     for i in range(end - _HEADER):
         question[i] = packet[_HEADER + i]
@@ -214,6 +240,18 @@ def transmit(words: Any, channel: Any, n: Any) -> Any:
     if error != _EAGAIN:
         words[SEND_ERROR] = error
     return 0
+
+
+@compile_bare
+def address_query(words: Any, slot: Any, place: Any) -> Any:
+    """Address the datagram at a place of the batch to the server of the query at the cursor."""
+    query = view_rows(words, QUERIES, QUERY_WORDS)[words[NEXT_TAG]]
+    row = view_rows(words, SLOTS, SLOT_WORDS)[slot]
+    row[Q_SERVER], row[Q_ZONE] = query[W_SERVER], query[W_ZONE]
+    header = view_rows(words, SEND_HEADERS, HEADER_WORDS)[place]
+    column = query[W_SERVER] * SERVER_WORDS + S_ADDRESS
+    header[H_NAME] = words[SERVERS] + column * _WORD
+    header[H_NAME_LENGTH] = ADDRESS_WORDS * _WORD
 
 
 @compile_bare
@@ -241,6 +279,8 @@ def build_batch(words: Any, channel: Any, wanted: Any) -> Any:
         slots[slot, Q_SENT_AT] = words[TEXT_AT]
         view_idents(words, TABLE)[channel, slots[slot, Q_IDENT]] = slot
         vectors[built, 1] = size
+        if words[QUERIES]:
+            address_query(words, slot, built)
         built += 1
         step_cursor(words, line_end)
     return built
@@ -251,7 +291,8 @@ def cancel_rest(words: Any, channel: Any, taken: Any, built: Any) -> Any:
     """Return the cursor to the first query that the kernel did not take."""
     slots, free = view_rows(words, SLOTS, SLOT_WORDS), view_words(words, FREE)
     table, first = view_idents(words, TABLE), free[words[N_FREE] - 1 - taken]
-    words[TEXT_AT], words[TYPE_AT] = slots[first, Q_SENT_AT], slots[first, Q_TYPE]
+    words[TEXT_AT] = slots[first, Q_SENT_AT]
+    words[TYPE_AT] = 0 if words[QUERIES] else slots[first, Q_TYPE]
     words[NEXT_TAG] -= built - taken
     for i in range(taken, built):
         table[channel, slots[free[words[N_FREE] - 1 - i], Q_IDENT]] = NOTHING
@@ -265,19 +306,20 @@ def send_batch(words: Any, server: Any, channel: Any, wanted: Any) -> Any:
     taken = transmit(words, channel, built) if built else 0
     if taken < built:
         cancel_rest(words, channel, taken, built)
-    deadline = words[NOW] + server[S_TIMEOUT]
+    servers = view_rows(words, SERVERS, SERVER_WORDS)
     for i in range(taken):
         slot = free[words[N_FREE] - 1 - i]
         slots[slot, Q_SENT_AT] = words[NOW]
+        own = servers[slots[slot, Q_SERVER]]
+        deadline = words[NOW] + own[S_TIMEOUT]
+        own[S_IN_FLIGHT] += 1
         view_words(words, DEADLINES)[slot] = deadline
+        words[NEXT_DUE] = min(words[NEXT_DUE], deadline)
     words[N_FREE] -= taken
     words[IN_FLIGHT] += taken
     words[SENT] += taken
-    server[S_IN_FLIGHT] += taken
     server[S_SENT] += taken
     server[S_PERMITS] -= taken
-    if taken:
-        words[NEXT_DUE] = min(words[NEXT_DUE], deadline)
     return taken
 
 

@@ -100,7 +100,7 @@ class Engine:
             channel.overdue.clear()
         for peer in self._peers.values():
             peer.held.clear()
-            peer.compiled_in_flight = 0
+            peer.compiled_in_flight = peer.row = 0
 
     def available_peers(self, now: float) -> list[Peer]:
         """The engine's own servers that are worth asking; all of them when none is."""
@@ -132,8 +132,9 @@ class Engine:
 
     def _drop_idle_peers(self) -> None:
         for peer in list(self._peers.values()):
-            busy = peer.held or any(c.pending or c.overdue for c in peer.channels)
-            if peer not in self.own_peers and not busy:
+            waits = any(c.pending or c.overdue for c in peer.channels)
+            is_busy = peer.held or peer.compiled_in_flight or waits
+            if peer not in self.own_peers and not is_busy:
                 self.sockets.remove(peer)
                 del self._peers[peer.server]
 

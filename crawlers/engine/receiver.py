@@ -155,6 +155,28 @@ class Receiver:
         if short:
             self._record_batch(channel, short)
 
+    def read_usual(
+        self, channel: Channel, waiting: tuple[bytes, float, Question], packet: bytes, now: float
+    ) -> Result | None:
+        """The result of a reply to a query, if it is complete and has its question.
+
+        Counters, health and round-trip time are the caller's.
+        """
+        asked, sent_at, question = waiting
+        kind = self._kinds.get(packet[2:12]) or self._learn_kind(packet)
+        if kind is None or not packet.startswith(asked, 12):
+            return None
+        end = 12 + len(asked)
+        if self.run.config.case_mixing:
+            packet = b"".join((packet[:12], asked.lower(), packet[end:]))
+        found = self._read_whole(packet, end, question, kind[0])
+        if found is None:
+            return None
+        (answers, tail), (_, status, authoritative, _) = found, kind
+        fate = (question, status, answers, tail[0], channel.peer.label, "udp", 1)
+        times = ((now - sent_at) * 1000, self.engine.epoch + now)
+        return _MAKE(Result, (*fate, *times, tail[1], authoritative, tail[2]))
+
     def _learn_kind(self, packet: bytes) -> _Kind | None:
         """What the short way makes of a reply's flags and counts, or nothing."""
         found = _KINDS.get(packet[2:8])
@@ -202,6 +224,9 @@ class Receiver:
         run.outages.note_reply(channel.peer, now)
         run.outages.note_resolved(channel.peer, short[-1].question, now)
         channel.peer.rtt.learn((short[-1].rtt_ms or 0.0) / 1000)
+        if len(short) == 1:
+            self.engine.stats.count(short[0].status)
+            return
         for status, n in Counter(map(_STATUS, short)).items():
             self.engine.stats.count(status, n)
 

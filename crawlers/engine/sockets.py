@@ -54,6 +54,7 @@ class Peer:
             "is_own",
             "label",
             "opens_at",
+            "row",
             "rtt",
         ),
         *("server", "turn", "window"),
@@ -79,6 +80,8 @@ class Peer:
         self.edns = True
         # Queries that a compiled loop has in flight at this server.
         self.compiled_in_flight = 0
+        # Its row in the memory of a compiled loop with found servers, 0 for none.
+        self.row = 0
         self.channels: list[Channel] = []
         self.turn = 0
 
@@ -134,7 +137,7 @@ class Sockets:
     def connect(self, peer: Peer) -> None:
         """Open the peer's own sockets."""
         for _ in range(self.per_server):
-            sock = self._open(peer.server)
+            sock = self._open(_family(peer.server))
             sock.connect((peer.server.address, peer.server.port))
             channel = Channel(peer, sock.send, partial(self._datagrams.send, sock))
             peer.channels.append(channel)
@@ -142,17 +145,25 @@ class Sockets:
 
     def share(self, peer: Peer) -> None:
         """Give the peer a place on the sockets that all found servers share."""
-        family = socket.AF_INET6 if peer.server.is_ipv6 else socket.AF_INET
-        if family not in self._families:
-            opened = [self._open(peer.server) for _ in range(self.per_server)]
-            self._shared.update({s.fileno(): (s, {}) for s in opened})
-            self._families[family] = [s.fileno() for s in opened]
+        family = _family(peer.server)
         where = (peer.server.address, peer.server.port)
-        for number in self._families[family]:
+        for number in self.open_shared(family):
             sock, channels = self._shared[number]
             send = _sender(sock, where)
             channel = channels[where] = Channel(peer, send, partial(_send_each, send))
             peer.channels.append(channel)
+
+    def open_shared(self, family: int) -> list[int]:
+        """File descriptors of the sockets that all found servers of a family share."""
+        if family not in self._families:
+            opened = [self._open(family) for _ in range(self.per_server)]
+            self._shared.update({s.fileno(): (s, {}) for s in opened})
+            self._families[family] = [s.fileno() for s in opened]
+        return self._families[family]
+
+    def shared_channel(self, number: int, where: tuple[str, int]) -> "Channel | None":
+        """The channel of a shared socket for packets from an address, if known."""
+        return self._shared[number][1].get(where)
 
     def remove(self, peer: Peer) -> None:
         """Take a shared peer's place away."""
@@ -160,8 +171,7 @@ class Sockets:
         for _, channels in self._shared.values():
             channels.pop(where, None)
 
-    def _open(self, server: Server) -> socket.socket:
-        family = socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
+    def _open(self, family: int) -> socket.socket:
         sock = socket.socket(family, socket.SOCK_DGRAM)
         sock.setblocking(False)
         try:
@@ -176,11 +186,15 @@ class Sockets:
     def receive(self, wait_s: float) -> Iterator[tuple[Channel | None, list[bytes]]]:
         """Packets that arrived, by channel (none: from a source that was not asked)."""
         for number, _ in self._poll.poll(wait_s):
-            if number in self._connected:
-                sock, channel = self._connected[number]
-                yield channel, self._datagrams.receive(sock)
-            elif number in self._shared:
-                yield from _sort(*self._shared[number])
+            yield from self.receive_from(number)
+
+    def receive_from(self, number: int) -> Iterator[tuple["Channel | None", list[bytes]]]:
+        """The same from one socket, without waiting."""
+        if number in self._connected:
+            sock, channel = self._connected[number]
+            yield channel, self._datagrams.receive(sock)
+        elif number in self._shared:
+            yield from _sort(*self._shared[number])
 
     def receive_shared(self) -> Iterator[tuple[Channel | None, list[bytes]]]:
         """The same from sockets that found servers share, without waiting."""
@@ -190,6 +204,10 @@ class Sockets:
     def connected(self) -> list[tuple[int, Channel]]:
         """File descriptors of the engine's own servers, with their channels."""
         return [(number, channel) for number, (_, channel) in self._connected.items()]
+
+    def descriptors(self) -> list[int]:
+        """File descriptors of all open sockets."""
+        return [*self._connected, *self._shared]
 
     def count_overflows(self) -> int:
         """Packets that arrived and found no space, since the sockets were opened; 0 if unknown."""
@@ -214,6 +232,10 @@ class Sockets:
         self._connected.clear()
         self._shared.clear()
         self._poll.close()
+
+
+def _family(server: Server) -> int:
+    return socket.AF_INET6 if server.is_ipv6 else socket.AF_INET
 
 
 def _sender(sock: socket.socket, where: tuple[str, int]) -> Callable[[bytes], int]:

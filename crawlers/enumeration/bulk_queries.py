@@ -10,7 +10,8 @@ from core.records import Answer
 from crawlers.compiled.counting import CountingRun, Tally
 from crawlers.compiled.layout import COUNT_WORDS
 from crawlers.compiled.loading import announce_compilation, load_step
-from crawlers.compiled.run import Step, is_supported
+from crawlers.compiled.run import is_supported
+from crawlers.compiled.slots import Step
 from crawlers.engine.config import EngineConfig, Question
 from crawlers.engine.engine import Engine
 from crawlers.enumeration.columns import NameBlocks

@@ -13,12 +13,12 @@ from itertools import islice
 
 from core.errors import BadInput
 from core.records import Answer
-from crawlers.engine.config import EngineConfig, Question, Result
+from crawlers.engine.config import EngineConfig, Lines, Question, Result
 from crawlers.engine.engine import Engine
 from crawlers.engine.nameservers import DNS_PORT, Network, Server
 from crawlers.iterative.delegation_cache import DelegationCache
 from crawlers.iterative.root_hints import read_root_hints
-from crawlers.iterative.run import IterationStats, IterativeRun
+from crawlers.iterative.run import IterationStats, IterativeRun, Loop
 
 # The engine asks the same server again when a packet is lost; further tries go elsewhere.
 _RETRIES = 1
@@ -84,22 +84,50 @@ class IterativeResolver:
 
         Memory is bounded by the window: ``questions`` is read only as answers come in.
         """
-        with _collecting_seldom():
-            yield from self._ask(iter(questions))
+        with collecting_seldom():
+            iteration = self.open_run(questions)
+            while not iteration.is_over:
+                yield from iteration.step()
 
-    def _ask(self, source: Iterator[Question]) -> Iterator[Result]:
-        descent = IterativeRun(self.engine, self.delegations, self._stats)
-        window = self.config.window
-        while True:
-            for question in islice(source, max(0, window - descent.in_flight)):
-                descent.ask(question)
-            if not descent.in_flight:
-                return
-            yield from descent.step()
+    def open_run(self, questions: Iterable[Question], loop: Loop | None = None) -> "Iteration":
+        """A run with a loop in the caller; with a compiled ``loop`` most results are lines.
+
+        A line has the tag of its question, so the tags of all questions differ. Where the loop does
+        not keep a limit of this resolver, it is not used.
+        """
+        loop = None if self.config.zone_rate else loop
+        iteration = IterativeRun(self.engine, self.delegations, self._stats, loop)
+        return Iteration(iteration, iter(questions), self.config.window)
+
+
+class Iteration:
+    """Questions that are resolved step by step; no more than ``window`` are open at a time."""
+
+    def __init__(self, run: IterativeRun, questions: Iterator[Question], window: int) -> None:
+        self._run = run
+        self._questions = questions
+        self._window = window
+        self.is_over = False
+        self._fill()
+
+    def step(self) -> list[Result]:
+        """Results that came; further ones are lines. An empty list does not mean the end."""
+        results = self._run.step()
+        self._fill()
+        return results
+
+    def pop_lines(self) -> Lines:
+        """The results of the last step as JSON lines; good until the next step."""
+        return self._run.pop_lines()
+
+    def _fill(self) -> None:
+        for question in islice(self._questions, max(0, self._window - self._run.in_flight)):
+            self._run.ask(question)
+        self.is_over = not self._run.in_flight
 
 
 @contextmanager
-def _collecting_seldom() -> Iterator[None]:
+def collecting_seldom() -> Iterator[None]:
     """Let Python look for reference cycles less often, since there are next to none.
 
     The cache only grows, so by default it would be searched through again and again, which takes

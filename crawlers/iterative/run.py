@@ -1,21 +1,28 @@
 """One run of the iterative resolver: each name follows referrals until a server answers it.
 
 Results are returned in the order in which they end. Names that need the same delegation wait for
-one query, and equal questions are queried once.
+one query, and equal questions are queried once. Where there is a compiled loop, it sends first
+queries and writes answers of a zone's own servers; every other reply is classified here.
 """
 
+import json
 import time
-from collections import deque
+from collections import Counter, deque
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from core.errors import BadInput
 from core.records import Record
 from core.statuses import DnsStatus
+from crawlers.compiled import layout as m
+from crawlers.compiled.slots import STATUSES, Step
 from crawlers.dns.cname import MAX_CHAIN
 from crawlers.dns.message import encode_question
-from crawlers.engine.config import EngineStats, Question, Result
+from crawlers.engine.config import NO_LINES, EngineStats, Lines, Question, Result
 from crawlers.engine.engine import Engine
 from crawlers.iterative.address_lookups import AddressLookups
+from crawlers.iterative.addressed import AddressedRun, Written
 from crawlers.iterative.delegation_cache import DelegationCache, ServerHealth, ZoneCut
 from crawlers.iterative.referral import Kind, Referral, Verdict, classify_reply, is_within
 from crawlers.iterative.state import MAX_DEPTH, Account, Resolution, more_severe
@@ -25,6 +32,7 @@ _SILENCE = frozenset({DnsStatus.TIMEOUT, DnsStatus.NETWORK})
 # A name shorter than this has no label that is too long.
 _SHORT = 64
 _MAKE = tuple.__new__
+_BY_NUMBER = [status for _, status in STATUSES]
 
 
 @dataclass(slots=True)
@@ -41,11 +49,27 @@ class IterationStats(EngineStats):
     stuck: int = 0
 
 
+class Loop(NamedTuple):
+    """A compiled loop, and the types that it may ask for."""
+
+    step: Step
+    types: Sequence[str]
+
+
 class IterativeRun:
     """The walks of one run; ``ask`` and ``step`` as those of an engine's run."""
 
-    def __init__(self, engine: Engine, delegations: DelegationCache, stats: IterationStats) -> None:
-        self.run = engine.open_run()
+    def __init__(
+        self,
+        engine: Engine,
+        delegations: DelegationCache,
+        stats: IterationStats,
+        loop: Loop | None = None,
+    ) -> None:
+        self._in_loop = AddressedRun(engine, *loop) if loop else None
+        self.run = self._in_loop or engine.open_run()
+        self._ask_in_loop = self._in_loop.ask_in_loop if self._in_loop else self.run.ask
+        self._lines = NO_LINES
         self.epoch = engine.epoch
         self.delegations = delegations
         self.stats = stats
@@ -58,6 +82,7 @@ class IterativeRun:
         self.in_flight = 0
         self._ended: list[Result] = []
         self._outbox: list[Question] = []
+        self._loop_outbox: list[Question] = []
         self._sent: dict[int, Resolution] = {}
         self._tag = 0
         self._leads: dict[str, list[Resolution]] = {}
@@ -87,8 +112,13 @@ class IterativeRun:
         if self._outbox:
             self.run.ask(self._outbox)
             self._outbox = []
+        if self._loop_outbox:
+            self._ask_in_loop(self._loop_outbox)
+            self._loop_outbox = []
         results = self.run.step()
         self.now = time.monotonic()
+        if self._in_loop:
+            self._note_written(self._in_loop.pop_written())
         for result in results:
             self._handle_result(result)
         if not (self._sent or self.due or self._ended):
@@ -137,12 +167,15 @@ class IterativeRun:
 
     def _send(self, walk: Resolution, cut: ZoneCut, health: ServerHealth) -> None:
         walk.health = health
+        question = walk.question
+        # The result may be a line, which has the tag of its question.
+        tag = question[2] if self._in_loop and walk.is_fresh and walk.name == question[0] else -1
+        if tag < 0 or tag in self._sent:
+            self._tag = tag = self._tag - 1
         walk.account.queries += 1
-        self._tag = tag = self._tag + 1
         self._sent[tag] = walk
-        subnet = walk.question[4]
-        question = Question(walk.name, walk.type, tag, health.server, subnet, cut.zone)
-        self._outbox.append(question)
+        outbox = self._outbox if question[4] or walk.tried else self._loop_outbox
+        outbox.append(Question(walk.name, walk.type, tag, health.server, question[4], cut.zone))
 
     def _try_another(self, walk: Resolution, cut: ZoneCut) -> None:
         """Ask a server that was not asked yet, find further ones, or give up."""
@@ -177,6 +210,40 @@ class IterativeRun:
             self.delegations.record_reply(health, result[7], self.now)
             cut.record_fault(health, self.now, lasting=status is DnsStatus.REFUSED)
         self._note_failure(walk, cut, health, status)
+
+    def pop_lines(self) -> Lines:
+        """The results of the last step that the loop has written; good until the next step."""
+        lines, self._lines = self._lines, NO_LINES
+        return lines
+
+    def _note_written(self, written: Written) -> None:
+        """Note the results that are lines; equal questions are answered from the same line."""
+        self._lines, now = written.lines, self.now
+        for number, (tag, rtt_us) in enumerate(zip(written.tags, written.rtts_us, strict=True)):
+            walk = self._sent.pop(tag)
+            cut, health = walk.cut, walk.health
+            assert cut is not None
+            assert health is not None
+            self.delegations.record_reply(health, rtt_us / 1000, now)
+            if cut.faults:
+                cut.clear(health, now)
+            if walk.leads:
+                self._note_flat(walk)
+            question = walk.question
+            same = self._equals.pop((question[0], question[1], question[4]))
+            self.in_flight -= len(same)
+            if len(same) > 1:
+                self._answer_alike(same, bytes(written.lines.text).splitlines()[number])
+        rows = memoryview(written.lines.rows).cast("q")
+        for status, n in Counter(rows[m.R_STATUS :: m.RESULT_WORDS].tolist()).items():
+            self.stats.count(_BY_NUMBER[status], n)
+
+    def _answer_alike(self, same: Sequence[Question], line: bytes) -> None:
+        """Answer further questions with the result that a line holds."""
+        first = read_line(line, same[0], self.epoch + self.now)
+        for question in same[1:]:
+            self.stats.count(first.status)
+            self._ended.append(first._replace(question=question))
 
     def _note_failure(
         self, walk: Resolution, cut: ZoneCut, health: ServerHealth, status: DnsStatus
@@ -301,6 +368,17 @@ class IterativeRun:
             self.in_flight -= 1
             self.stats.count(status)
             self._ended.append(_MAKE(Result, (same, *fate, *rest)))
+
+
+def read_line(line: bytes, question: Question, at: float) -> Result:
+    """The result that a line of the loop holds, at a time."""
+    row = json.loads(line)
+    answers, authorities = (
+        tuple(Record(**record) for record in row[part]) for part in ("answers", "authorities")
+    )
+    fate = (question, DnsStatus(row["status"]), answers, authorities)
+    how = (row["resolver"], row["protocol"], row["attempts"], row["rtt_ms"])
+    return Result(*fate, *how, at, authoritative=True)
 
 
 def _can_be_written(name: str, rrtype: str) -> bool:

@@ -49,6 +49,11 @@ class Resolution:
     # Cuts that want the address; only for a walk to a name server's name.
     wanted: "tuple[AddressLookup, ...]" = ()
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether no query was sent for it yet, and only the caller wants its result."""
+        return not (self.account.queries or self.parts or self.wanted or self.question[4])
+
     def __init__(self, question: Question, name: str, account: Account, depth: int = 0) -> None:
         self.question = question
         self.name = name

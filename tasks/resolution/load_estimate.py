@@ -8,7 +8,8 @@ from typing import NamedTuple
 from crawlers.dns.public_suffix import registered_domain
 from crawlers.files.name_list import NameList
 from tasks.resolution.engine_factory import Resolving, engine_config, servers_of
-from tasks.resolution.resolve_command import ListJob, open_names
+from tasks.resolution.list_file import open_names
+from tasks.resolution.resolve_command import ListJob
 
 # Domains with the most names that are listed one by one.
 _LISTED_DOMAINS = 20

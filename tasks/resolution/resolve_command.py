@@ -9,14 +9,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from time import monotonic
-from typing import Any, BinaryIO, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from core.errors import BadInput, Unavailable
+from crawlers.compiled.layout import R_TAG, RESULT_WORDS
 from crawlers.compiled.loading import load_step
-from crawlers.compiled.run import CompiledRun, Step, is_supported
+from crawlers.compiled.run import CompiledRun, is_supported
+from crawlers.compiled.slots import Step
 from crawlers.engine.config import NO_LINES, EngineStats, Lines, Result
 from crawlers.engine.engine import Engine, Question
 from crawlers.engine.query_encoder import option_of_subnet
@@ -31,13 +32,16 @@ from tasks.platform.checkpoint import (
     state_path,
 )
 from tasks.resolution.engine_factory import Resolving, open_engine, open_iteration
+from tasks.resolution.list_file import count_lines, open_names
+
+if TYPE_CHECKING:
+    from crawlers.iterative.resolver import IterativeResolver
+    from crawlers.iterative.run import Loop
 
 TYPES = ("A", "AAAA", "CAA", "CNAME", "HTTPS", "MX", "NS", "PTR", "SOA", "SRV", "SVCB", "TXT")
-_TAKEN_AT_ONCE = 32
 # Loading the compiled loop takes as long as some thousand questions, compiling it as long as a
 # million.
 _SMALL, _LARGE = 5_000, 200_000
-_HEAD_OCTETS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,12 +159,21 @@ class _Compiled:
 class _Iterative(_ByResults):
     """Goes down from root servers."""
 
-    def __init__(self, resolver: Any, names: NameList, questions: Iterator[Question]) -> None:
+    def __init__(
+        self,
+        resolver: "IterativeResolver",
+        names: NameList,
+        questions: Iterator[Question],
+        loop: "Loop | None",
+    ) -> None:
         super().__init__(names)
-        self.stats = resolver.stats
+        self.stats: EngineStats = resolver.stats
         self._open: set[int] = set()
-        self._results = resolver.ask(self._note(questions))
-        self.is_over = False
+        self._run = resolver.open_run(self._note(questions), loop)
+
+    @property
+    def is_over(self) -> bool:
+        return self._run.is_over
 
     def _note(self, questions: Iterator[Question]) -> Iterator[Question]:
         for question in questions:
@@ -168,10 +181,14 @@ class _Iterative(_ByResults):
             yield question
 
     def step(self) -> list[Result]:
-        results = list(islice(self._results, _TAKEN_AT_ONCE))
-        self.is_over = not results
+        results = self._run.step()
         self._open.difference_update(result.question.tag for result in results)
         return results
+
+    def pop_lines(self) -> Lines:
+        lines = self._run.pop_lines()
+        self._open.difference_update(memoryview(lines.rows).cast("q")[R_TAG::RESULT_WORDS])
+        return lines
 
     def open_tags(self) -> list[int]:
         return list(self._open)
@@ -220,7 +237,7 @@ def resolve_list(job: ListJob, options: Resolving, go_on: Callable[[Progress], b
         names = NameList(source, job.types, job.subnet, _build_zone_lookup(options))
         earlier = _find_checkpoint(job)
         sink = _open_sink(job, earlier)
-        total = _count_lines(job.names_file) * len(job.types) if job.names_file != "-" else None
+        total = count_lines(job.names_file) * len(job.types) if job.names_file != "-" else None
         asker = stack.enter_context(_open_resolver(job, options, names, earlier, total))
         progress = Progress(names, asker, total, earlier, earlier.done if earlier else 0)
         try:
@@ -322,11 +339,17 @@ def _open_resolver(
     total: int | None,
 ) -> Iterator[Resolver]:
     if job.iterative:
-        with open_iteration(options) as resolver:
-            yield _Iterative(resolver, names, _questions(names, earlier))
+        # The resolver from the root servers down is rarely needed.
+        from crawlers.iterative.resolver import collecting_seldom  # noqa: PLC0415
+        from crawlers.iterative.run import Loop  # noqa: PLC0415
+
+        step = _find_compiled(job, total)
+        loop = Loop(step, job.types) if step else None
+        with open_iteration(options) as resolver, collecting_seldom():
+            yield _Iterative(resolver, names, _questions(names, earlier), loop)
         return
     with open_engine(options) as engine:
-        step = _find_compiled(job, engine, total)
+        step = _find_compiled(job, total) if is_supported(engine.config) else None
         if step:
             yield _Compiled(engine, names, job, earlier, step)
         else:
@@ -339,10 +362,9 @@ def _questions(names: NameList, earlier: Checkpoint | None) -> Iterator[Question
     return names.questions_after(earlier.next_tag, frozenset(earlier.open_tags))
 
 
-def _find_compiled(job: ListJob, engine: Engine, total: int | None) -> Step | None:
-    """Return the compiled loop where it supports the options and its start is worth it."""
-    is_suitable = job.compiled and not job.subnet
-    if not is_suitable or not is_supported(engine.config) or (total or _LARGE) < _SMALL:
+def _find_compiled(job: ListJob, total: int | None) -> Step | None:
+    """Return the compiled loop where it supports the question and its start is worth it."""
+    if not job.compiled or job.subnet or (total or _LARGE) < _SMALL:
         return None
     is_worth_compiling = (total or 0) >= _LARGE
     return load_step(_announce_compilation if is_worth_compiling else None)
@@ -353,35 +375,6 @@ def _announce_compilation() -> None:
         "compiling the fast loop for this processor, once (--no-compiled: without it) …\n"
     )
     sys.stderr.flush()
-
-
-@contextmanager
-def open_names(path: str) -> Iterator[BinaryIO]:
-    """The list at ``path``, or standard input for ``-``; raises ``BadInput``."""
-    if path == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        handle = Path(path).open("rb")  # noqa: SIM115 -- closed below, errors of the caller's stay his
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}") from error
-    with handle:
-        _refuse_what_is_no_text(path, handle.peek(_HEAD_OCTETS))
-        yield handle
-
-
-def _refuse_what_is_no_text(path: str, head: bytes) -> None:
-    """A packed or binary file would become thousands of lines that are left out."""
-    if head.startswith(b"\x1f\x8b"):
-        raise BadInput(f"{path} is packed by gzip; use: zcat {path} | manage.py resolve -")
-    if b"\0" in head:
-        raise BadInput(f"{path} is not plain text; save the list as UTF-8")
-
-
-def _count_lines(path: str) -> int:
-    with Path(path).open("rb") as handle:
-        blocks = iter(lambda: handle.read(1 << 20), b"")
-        return sum(block.count(b"\n") for block in blocks) or 1
 
 
 def _explain(job: ListJob, error: OSError) -> str:

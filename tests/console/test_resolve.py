@@ -14,6 +14,7 @@ from crawlers.engine.config import Question, Result
 from testbed.hierarchy.generation import generate_hierarchy
 from testbed.hierarchy.server import serving
 from tests.console.test_survey import Installation
+from tests.crawlers.engine.cores import load_compiled_step
 from tests.crawlers.engine.responder import Responder, good
 from tests.crawlers.iterative.test_resolver import differences_from_truth, free_port
 
@@ -138,7 +139,10 @@ def test_mistakes_are_named(installation, server, more, text):
     assert text in err
 
 
-def test_iterative_mode_finds_the_same_from_the_root_down(installation, tmp_path):
+@pytest.mark.parametrize("engine", [[], ["--no-compiled"]])
+def test_iterative_mode_finds_the_same_from_the_root_down(installation, engine):
+    # A list of unknown length is worth the loop where it is compiled.
+    load_compiled_step()
     network = f"127.{20 + time.time_ns() % 40}"
     world = generate_hierarchy(40, 4, network=network)
     names = sorted({name for name, rrtype, *_ in world.questions if rrtype == "A"})
@@ -146,7 +150,7 @@ def test_iterative_mode_finds_the_same_from_the_root_down(installation, tmp_path
     with serving(world, port) as servers:
         roots = [x for root in servers.roots for x in ("--root-server", f"{root}:{port}")]
         code, out, err = installation.run(
-            *("resolve", "-", "--iterative", *roots, "--allow-network", "127.0.0.0/8"),
+            *("resolve", "-", "--iterative", *engine, *roots, "--allow-network", "127.0.0.0/8"),
             stdin="\n".join(names),
         )
     assert code == 0, err

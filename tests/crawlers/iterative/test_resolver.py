@@ -40,6 +40,7 @@ from tests.examples import examples
 LOOPBACK = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 # Worlds of tests that run at the same time must not share addresses.
 NETWORK = f"127.{64 + os.getpid() % 128}"
+both_cores = pytest.mark.usefixtures("each_core")
 _FAILED = {"SERVFAIL", "TIMEOUT", "NETWORK", "CNAME_LOOP"}
 
 
@@ -161,8 +162,9 @@ def ask_all(world, questions, **options):
         return results, servers.asked, resolver
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_a_world_of_every_fault_is_resolved_as_it_is(seed):
+@both_cores
+def test_a_world_of_every_fault_is_resolved_as_it_is():
+    seed = 1
     world = generate_hierarchy(200, 4, seed=seed, network=NETWORK)
     questions = [Question(name, rtype) for name, rtype in world.questions]
     random.Random(seed).shuffle(questions)
@@ -179,6 +181,7 @@ def test_a_world_of_every_fault_is_resolved_as_it_is(seed):
     assert stats.host_lookups
 
 
+@both_cores
 def test_servers_that_have_ipv6_only_are_asked_where_that_is_allowed():
     try:
         with socket.socket(socket.AF_INET6, socket.SOCK_DGRAM) as trial:
@@ -204,6 +207,7 @@ def test_found_servers_on_private_addresses_are_not_asked_unless_allowed():
     assert set(asked) == set(builder.world.roots)
 
 
+@both_cores
 def test_names_that_need_the_same_delegation_wait_for_one_question():
     builder = Builder()
     own = builder.address()
@@ -216,6 +220,7 @@ def test_names_that_need_the_same_delegation_wait_for_one_question():
     assert asked == {builder.world.roots[0]: 1, builder.tld: 1, own: 100}
 
 
+@both_cores
 def test_names_below_a_zone_on_its_parents_servers_share_questions_as_well():
     builder = Builder()
     builder.zone("co.test", ("ns0.test",), builder.tld)
@@ -231,6 +236,7 @@ def test_names_below_a_zone_on_its_parents_servers_share_questions_as_well():
     assert asked[builder.tld] == 5
 
 
+@both_cores
 def test_equal_questions_in_flight_are_asked_once_and_answered_each():
     builder = Builder()
     questions = [Question("www.test", tag=1), Question("WWW.Test.", tag=2), Question("www.test")]
@@ -252,6 +258,7 @@ def test_what_was_learnt_serves_later_calls():
     assert servers.asked[builder.world.roots[0]] == 1
 
 
+@both_cores
 def test_lost_packets_cost_no_answer():
     builder = Builder()
     addresses = [builder.address() for _ in range(3)]
@@ -266,6 +273,7 @@ def test_lost_packets_cost_no_answer():
     assert Counter(r.status for r in results) == {DnsStatus.NOERROR: 300}
 
 
+@both_cores
 def test_servers_that_are_found_are_asked_at_the_pace_that_was_set():
     builder = Builder()
     own = builder.address()
@@ -279,6 +287,7 @@ def test_servers_that_are_found_are_asked_at_the_pace_that_was_set():
     assert asked[own] == len(results) == 60
 
 
+@both_cores
 def test_one_delegation_cannot_make_many_questions():
     builder = Builder()
     victim = builder.address()
@@ -293,6 +302,7 @@ def test_one_delegation_cannot_make_many_questions():
     assert asked[victim] <= MAX_FURTHER_HOSTS
 
 
+@both_cores
 def test_a_tree_of_delegations_is_bounded_for_each_name():
     builder = Builder()
     address = builder.address()
@@ -307,6 +317,7 @@ def test_a_tree_of_delegations_is_bounded_for_each_name():
     assert asked.total() <= 2 * (MAX_QUERIES + 2)
 
 
+@both_cores
 @pytest.mark.parametrize(("length", "status"), [(16, "NOERROR"), (17, "CNAME_LOOP")])
 def test_chains_of_aliases_across_zones_end(length, status):
     builder = Builder()
@@ -320,6 +331,7 @@ def test_chains_of_aliases_across_zones_end(length, status):
     assert str(result.status) == status
 
 
+@both_cores
 def test_data_about_the_delegation_itself_is_asked_above_the_cut():
     builder = Builder()
     own = builder.address()
@@ -329,6 +341,7 @@ def test_data_about_the_delegation_itself_is_asked_above_the_cut():
     assert asked[own] == 0
 
 
+@both_cores
 def test_a_name_that_cannot_be_written_is_an_answer_and_no_exception():
     builder = Builder()
     names = [
@@ -343,6 +356,7 @@ def test_a_name_that_cannot_be_written_is_an_answer_and_no_exception():
     assert Counter(r.status for r in results) == {DnsStatus.MALFORMED: 5, DnsStatus.NOERROR: 1}
 
 
+@both_cores
 def test_a_name_that_a_server_fails_for_does_not_take_others_with_it():
     builder = Builder()
     names = ["broken.a.test", *(f"h{n}.a.test" for n in range(9))]
@@ -430,10 +444,11 @@ _HOSTS = st.lists(
 )
 
 
+@both_cores
 @settings(
-    max_examples=examples(60),
+    max_examples=examples(40),
     deadline=None,
-    suppress_health_check=[HealthCheck.too_slow],
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
     derandomize=True,
 )
 @given(st.lists(_HOSTS, min_size=1, max_size=8), st.randoms(use_true_random=False))
