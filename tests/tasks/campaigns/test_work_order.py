@@ -19,6 +19,7 @@ from tasks.protocol.work_order import BEGAN, RESULT, Order, RunContext, fulfil, 
 from tasks.vantage.quotas import Budget, Limits
 from tests.tasks.campaigns.field import assert_all_accounted, rows_in_lake
 from tests.tasks.site import ROOT
+from webapp.store.campaigns import progress
 from webapp.store.models import Campaign
 
 
@@ -289,6 +290,8 @@ def test_a_campaign_is_measured_from_here_without_a_broker(server, lake):
     assert done.state == Campaign.State.FINISHED
     counts = assert_all_accounted(done)
     assert (counts["ok"], counts["failed"], counts["missed"]) == (2, 2, 0)
+    headline = progress.coverage_tables(done)[0].headline
+    assert headline == "4 of 4 planned slots were measured, 2 of them without a value"
     rows = rows_in_lake(done)
     assert {(r["region"], r["status"]) for r in rows} == {("a", "OK"), ("b", "REFUSED")}
     assert all(r["vantage"] == "here" and r["activity"] == "ping" for r in rows)

@@ -174,9 +174,11 @@ def coverage_tables(campaign: Campaign) -> list[MeasuredTable]:
 
 def _coverage_table(table_id: str, key: str, rows: list[dict[str, Any]]) -> MeasuredTable:
     columns = (key, "planned", *_COUNTS, "coverage")
-    planned, missed = sum(r["planned"] for r in rows), sum(r["missed"] for r in rows)
-    measured = sum(r["ok"] + r["failed"] for r in rows)
+    planned, failed, missed = (sum(r[c] for r in rows) for c in ("planned", "failed", "missed"))
+    measured = sum(r["ok"] for r in rows) + failed
     headline = f"{measured:,} of {planned:,} planned slots were measured"
+    if failed:
+        headline += f", {failed:,} of them without a value"
     if missed:
         headline += f"; {missed:,} were missed"
     return MeasuredTable(
