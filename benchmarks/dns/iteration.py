@@ -22,6 +22,7 @@ from benchmarks.dns.answers import compare, read_answers
 from benchmarks.dns.figures import Figures, machine
 from benchmarks.dns.recursor import find_unbound, recursing
 from benchmarks.dns.workload import Expected
+from crawlers.compiled.loading import announce_compilation, load_step
 from testbed.hierarchy.generation import REGISTRY, generate_hierarchy
 from testbed.hierarchy.internet import Hierarchy, parent_of
 from testbed.hierarchy.server import Serving, serving
@@ -37,6 +38,8 @@ _HERE = Path(__file__).resolve().parent
 def main() -> int:
     """Run every shape; 1 when an answer of ours is wrong."""
     options = _parse()
+    # Each client is a process of its own, which only loads what was compiled before.
+    load_step(announce_compilation)
     faults = 0
     for zones, names in (s for s in SHAPES if options.names in (None, s[1])):
         world = generate_hierarchy(zones // options.divide, names, faults=False, seed=options.seed)
