@@ -14,8 +14,9 @@ from screening.statistics.histograms import Pairs, find_middles_ms, find_percent
 
 LIMIT_MS = 10.0
 SHARE = 0.001
-# A caller that was slow to fewer servers may have met bad ones alone.
-FEWEST_SERVERS = 3
+# A caller that was slow to fewer servers may have met bad ones alone; and to fewer of them slower
+# than another caller, servers with stalls that come and go.
+FEWEST_SERVERS, FEWEST_SLOWER = 3, 2
 # Ten calls are expected above p99.9 then.
 FEWEST_CALLS = 10_000
 
@@ -61,24 +62,24 @@ def find_slow_callers(
     """Callers with stalls of their own, from the calls of each (caller, server).
 
     A stall of the caller delays its calls to all servers, and one of a server those of all its
-    callers. A caller is slow if all of its three servers or more are slow with certainty, and
-    another caller finds one of them fast with certainty.
+    callers. A caller is slow if three of its servers or more are slow and none is fast, and two of
+    them are less slow for another caller: all of that with certainty.
     """
-    slow, fast = set(), set()
-    for pair, timings in calls.items():
-        low, high = _find_late_share(timings)
+    shares = {pair: _find_late_share(timings) for pair, timings in calls.items()}
+    least: dict[int, float] = {}
+    for (_, server), (_, high) in shares.items():
+        least[server] = min(high, least.get(server, 1.0))
+    late: dict[int, list[bool]] = {}
+    for (caller, server), (low, _) in shares.items():
         if low > SHARE:
-            slow.add(pair)
-        elif high < SHARE:
-            fast.add(pair)
-    servers: dict[int, set[int]] = {}
-    for caller, server in calls:
-        servers.setdefault(caller, set()).add(server)
-    good = {server for _, server in fast}
+            late.setdefault(caller, []).append(least[server] < low)
+    without_stalls = {caller for (caller, _), (_, high) in shares.items() if high < SHARE}
     return frozenset(
         caller
-        for caller, own in servers.items()
-        if len(own) >= FEWEST_SERVERS and own & good and all((caller, s) in slow for s in own)
+        for caller, is_slower in late.items()
+        if len(is_slower) >= FEWEST_SERVERS
+        and sum(is_slower) >= FEWEST_SLOWER
+        and caller not in without_stalls
     )
 
 

@@ -176,11 +176,17 @@ def test_callers_that_stall_themselves_are_found_and_callers_of_bad_servers_are_
     # Machine 0 called bad servers alone, and found what they are.
     some = {pair: own for pair, own in calls.items() if pair[0] != 0 or pair[1] in bad}
     assert find_slow_callers(some) == bad
-    # Nobody has found one of them fast, or there are too few servers.
+    # Nobody has found one of them less slow, or there are too few servers.
     assert not find_slow_callers({p: own for p, own in calls.items() if p[0] in bad})
     assert not find_slow_callers({p: own for p, own in calls.items() if p[1] < 2})
     few = {pair: [make_calls(100, 200, 1)] for pair in calls}
     assert not find_slow_callers({**calls, **few})
+    # One server of which too little is known decides nothing.
+    one = {pair: few[pair] for pair in calls if pair[1] == 0}
+    assert find_slow_callers({**calls, **one}) == bad
+    # Stalls of the machine below all of them: no pair is fast, but some are slower than others.
+    busy = {pair: [make_calls(100, 10_000, own[0].over_10ms + 8)] for pair, own in calls.items()}
+    assert find_slow_callers(busy) == bad
 
 
 def test_calls_in_one_stall_are_one_event():
