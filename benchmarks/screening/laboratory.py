@@ -393,7 +393,7 @@ def check_persistence(found: dict[str, Any], names: list[str], good: Flags) -> I
 def check_heat_map(found: dict[str, Any], names: list[str], rounds: int) -> Iterator[str]:
     """Slow machines are those with a load after the last round.
 
-    They are clients as well, so that both directions are slow: the test cannot find *node*.
+    They are clients as well, so that both directions are slow: the test may not find *node*.
     """
     planted = sorted(name for name in names if not is_good(name, rounds, rounds))
     heat = found["heatmap"]
