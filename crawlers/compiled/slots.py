@@ -92,7 +92,7 @@ class LoopRun(Run):
         self._memory.octets(m.SERVER_TEXTS)[start : start + len(fixed)] = fixed
         self._set_server(server, m.S_TEXT_LENGTH, len(fixed))
 
-    def _read_lines(self, servers: tuple[str, ...]) -> Lines:
+    def _read_lines(self, servers: Sequence[str]) -> Lines:
         """The results of the step; without a copy of their text."""
         words, memory = self._words, self._memory
         rows = memory.rows(m.RESULTS)[: words[m.N_RESULTS] * m.RESULT_WORDS].tobytes()

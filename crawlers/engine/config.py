@@ -1,7 +1,7 @@
 """Questions and results of an engine, its limits and its counters."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -72,8 +72,8 @@ class Lines(NamedTuple):
 
     ``rows`` has a row for each line, ``records`` one for each record in it where these are wanted,
     both with the columns of ``crawlers.compiled.layout``. A row names its type and server by its
-    place in ``types`` and ``servers``. ``text`` is read before the next step of its run, which
-    writes to the same memory.
+    place in ``types`` and ``servers``. ``text`` and ``servers`` are read before the next step of
+    its run, which writes to the same memory.
     """
 
     text: bytes | memoryview
@@ -81,7 +81,7 @@ class Lines(NamedTuple):
     n_lines: int
     records: bytes = b""
     types: tuple[str, ...] = ()
-    servers: tuple[str, ...] = ()
+    servers: Sequence[str] = ()
 
 
 NO_LINES = Lines(b"", b"", 0)

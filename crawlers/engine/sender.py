@@ -217,22 +217,12 @@ class Sender:
             if held[0].is_over:
                 held.popleft()
                 continue
-            if peer.free_slots <= 0 or not self._is_permitted(peer):
+            if peer.free_slots <= 0 or not peer.acquire(self.run.now()):
                 return sent
             sent += self._transmit(held.popleft())
         if not held:
             self._gated.discard(peer)
         return sent
-
-    def _is_permitted(self, peer: Peer) -> bool:
-        """Take a permission for one query, where the server has a limit."""
-        if peer.gate is None:
-            return True
-        now = self.run.now()
-        wait_s = peer.gate.acquire(now) if now >= peer.opens_at else 0.0
-        if wait_s > 0:
-            peer.opens_at = now + wait_s
-        return now >= peer.opens_at
 
     def _transmit(self, slot: PendingQuery) -> int:
         """Send one slot's query now."""

@@ -100,6 +100,15 @@ class Peer:
         """How many queries may be sent now."""
         return int(self.window.size) - self.in_flight
 
+    def acquire(self, now: float) -> bool:
+        """Get the permission for one query, where the server has a limit."""
+        if self.gate is None:
+            return True
+        wait_s = self.gate.acquire(now) if now >= self.opens_at else 0.0
+        if wait_s > 0:
+            self.opens_at = now + wait_s
+        return now >= self.opens_at
+
 
 class Channel:
     """One socket towards one peer; ``pending`` maps the id of a query to what waits for it.

@@ -66,7 +66,7 @@ class AddressedRun(LoopRun):
         self._peers: list[Peer | None] = [None]
         self._free_rows: list[int] = []
         self._by_source: dict[int, Peer] = {}
-        self._labels: tuple[str, ...] = ()
+        self._labels = [""]
         # What the loop has, by tag, and what it is given with the next block.
         self._taken: dict[int, Question] = {}
         # Replies of this step by server.
@@ -111,11 +111,7 @@ class AddressedRun(LoopRun):
             name, rrtype, tag, server, _, zone = question
             peer = self.engine.peer_of(server) if server else None
             kind = self._kinds.get(rrtype)
-            if peer is None or kind is None or not self._is_permitted(peer):
-                rest.append(question)
-                continue
-            row = peer.row or self._add_row(peer)
-            if not row:
+            if peer is None or kind is None or not (row := self._find_row(peer)):
                 rest.append(question)
                 continue
             peer.compiled_in_flight += 1
@@ -125,19 +121,14 @@ class AddressedRun(LoopRun):
         if rest:
             self.ask(rest)
 
-    def _is_permitted(self, peer: Peer) -> bool:
-        """Whether one more query may be sent; its permission is taken where there is a limit."""
+    def _find_row(self, peer: Peer) -> int:
+        """The row of a server that permits one more query now, which it then has got; else 0."""
         if peer.is_own or not peer.edns or peer.held or peer.server.is_ipv6:
-            return False
+            return 0
         if peer.free_slots <= 0:
-            return False
-        if peer.gate is None:
-            return True
-        now = self.now()
-        wait_s = peer.gate.acquire(now) if now >= peer.opens_at else 0.0
-        if wait_s > 0:
-            peer.opens_at = now + wait_s
-        return now >= peer.opens_at
+            return 0
+        row = peer.row or self._add_row(peer)
+        return row if row and peer.acquire(self.now()) else 0
 
     def _add_row(self, peer: Peer) -> int:
         """Make a server known to the loop; 0 where all rows are in use."""
@@ -146,10 +137,11 @@ class AddressedRun(LoopRun):
         elif len(self._peers) < _ROWS:
             row = len(self._peers)
             self._peers.append(peer)
+            self._labels.append("")
         else:
             self._free_idle_rows()
             return self._add_row(peer) if self._free_rows else 0
-        self._peers[row], peer.row = peer, row
+        self._peers[row], self._labels[row], peer.row = peer, peer.label, row
         server = peer.server
         port = server.port.to_bytes(2, "big")
         packed = _ADDRESS.pack(socket.AF_INET, port, socket.inet_aton(server.address))
@@ -159,7 +151,6 @@ class AddressedRun(LoopRun):
         self._set_label(row, peer)
         self._set_timeout(peer)
         self._by_source[self._of_server(row, m.S_ADDRESS)] = peer
-        self._labels = ()
         return row
 
     def _free_idle_rows(self) -> None:
@@ -192,7 +183,7 @@ class AddressedRun(LoopRun):
         words[m.WAIT_UNTIL] = now_us + int(wait_s * _US)
         words[m.STEP_UNTIL] = now_us + _STEP_US
         self._step(self._memory.address)
-        self._lines = self._read_lines(self._labels or self._list_labels())
+        self._lines = self._read_lines(self._labels)
         self._count_replies()
         self._read_unusual()
         self._note_expired()
@@ -246,10 +237,6 @@ class AddressedRun(LoopRun):
     def is_over(self) -> bool:
         """Whether every question was answered and every result popped."""
         return not (self._names or self._taken) and super().is_over
-
-    def _list_labels(self) -> tuple[str, ...]:
-        self._labels = tuple(peer.label if peer else "" for peer in self._peers)
-        return self._labels
 
     def _load_queries(self) -> None:
         """Give the loop its next queries when it has sent all others."""

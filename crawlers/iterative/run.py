@@ -218,7 +218,7 @@ class IterativeRun:
 
     def _note_written(self, written: Written) -> None:
         """Note the results that are lines; equal questions are answered from the same line."""
-        self._lines, now = written.lines, self.now
+        self._lines, now, texts = written.lines, self.now, list[bytes]()
         for number, (tag, rtt_us) in enumerate(zip(written.tags, written.rtts_us, strict=True)):
             walk = self._sent.pop(tag)
             cut, health = walk.cut, walk.health
@@ -233,7 +233,8 @@ class IterativeRun:
             same = self._equals.pop((question[0], question[1], question[4]))
             self.in_flight -= len(same)
             if len(same) > 1:
-                self._answer_alike(same, bytes(written.lines.text).splitlines()[number])
+                texts = texts or bytes(written.lines.text).splitlines()
+                self._answer_alike(same, texts[number])
         rows = memoryview(written.lines.rows).cast("q")
         for status, n in Counter(rows[m.R_STATUS :: m.RESULT_WORDS].tolist()).items():
             self.stats.count(_BY_NUMBER[status], n)

@@ -60,10 +60,7 @@ def forged(packet):
 
 def test_replies_of_other_addresses_are_not_believed():
     builder = Builder()
-    own = builder.address()
-    zone = builder.give("a.test", own)
-    for n in range(40):
-        zone.add(f"h{n}.a.test", "A", "198.18.0.1")
+    own = builder.give_hosts("a.test", 40)
     with (
         HierarchyServers(builder.world) as servers,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker,
@@ -96,10 +93,7 @@ def test_replies_of_other_addresses_are_not_believed():
 
 def test_records_of_other_zones_in_an_answer_are_left_out():
     builder = Builder()
-    own = builder.address()
-    zone = builder.give("a.test", own)
-    for n in range(30):
-        zone.add(f"h{n}.a.test", "A", "198.18.0.1")
+    own = builder.give_hosts("a.test", 30)
     name, host = encode_name("bank.test"), encode_name("evil.test")
     record = name + b"\0\2\0\1\0\0\1\0" + len(host).to_bytes(2, "big") + host
 
@@ -141,10 +135,7 @@ def test_more_servers_than_the_loop_knows_at_a_time_are_asked(monkeypatch):
 
 def test_an_address_that_the_kernel_refuses_takes_no_other_question_with_it():
     builder = Builder()
-    own = builder.address()
-    zone = builder.give("a.test", own)
-    for n in range(20):
-        zone.add(f"h{n}.a.test", "A", "198.18.0.1")
+    own = builder.give_hosts("a.test", 20)
     with (
         HierarchyServers(builder.world) as servers,
         Engine(

@@ -151,6 +151,14 @@ class Builder:
         zone.add(f"www.{apex}", "A", "198.18.0.1")
         return zone
 
+    def give_hosts(self, apex, count):
+        """A zone with hosts h0, h1 and so on; returns its server's address."""
+        own = self.address()
+        zone = self.give(apex, own)
+        for number in range(count):
+            zone.add(f"h{number}.{apex}", "A", "198.18.0.1")
+        return own
+
 
 def ask_all(world, questions, **options):
     with (
@@ -210,10 +218,7 @@ def test_found_servers_on_private_addresses_are_not_asked_unless_allowed():
 @both_cores
 def test_names_that_need_the_same_delegation_wait_for_one_question():
     builder = Builder()
-    own = builder.address()
-    zone = builder.give("a.test", own)
-    for number in range(100):
-        zone.add(f"h{number}.a.test", "A", "198.18.0.1")
+    own = builder.give_hosts("a.test", 100)
     questions = [Question(f"h{n}.a.test") for n in range(100)]
     results, asked, _ = ask_all(builder.world, questions)
     assert {r.status for r in results} == {DnsStatus.NOERROR}
@@ -276,10 +281,7 @@ def test_lost_packets_cost_no_answer():
 @both_cores
 def test_servers_that_are_found_are_asked_at_the_pace_that_was_set():
     builder = Builder()
-    own = builder.address()
-    zone = builder.give("a.test", own)
-    for number in range(60):
-        zone.add(f"h{number}.a.test", "A", "198.18.0.1")
+    own = builder.give_hosts("a.test", 60)
     questions = [Question(f"h{n}.a.test") for n in range(60)]
     start_s = time.monotonic()
     results, asked, _ = ask_all(builder.world, questions, rate_per_server=100)
