@@ -6,11 +6,12 @@ so that a request that was answered by a killed process is not a second audit.
 
 import http.client
 import json
-import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
+
+from benchmarks.service.background import Background
 
 PORT = 8000
 # An audit of a small survey takes seconds; twenty lost workers and cuts take minutes.
@@ -18,27 +19,19 @@ LIMIT_S = 600.0
 FINAL = ("finished", "failed", "partial", "cancelled")
 
 
-class Audits:
+class Audits(Background):
     """A thread that audits a survey; ``enter`` runs work on the machine that sends requests."""
 
     def __init__(
         self, addresses: Sequence[str], survey: str, enter: Callable[[Callable[[], Any]], Any]
     ) -> None:
         self._addresses, self._survey = addresses, survey
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=enter, args=(self._run,))
+        super().__init__(enter)
         self.done = 0
         self.faults: list[str] = []
 
-    def __enter__(self) -> "Audits":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Audit until stopped, then count the stored audits."""
         calm: Any = None
         while not self._stopped.is_set():
             key = f"audit-{self.done}"

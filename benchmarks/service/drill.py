@@ -25,7 +25,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -40,6 +39,7 @@ import psycopg
 
 from benchmarks.dns import counting
 from benchmarks.service.audit_load import Audits
+from benchmarks.service.background import Background
 from deploy import broker
 from testbed.namespaces import netns
 from testbed.namespaces.namespace_exec import command
@@ -265,25 +265,17 @@ def wait(ready: Callable[[], Any], limit_s: float = 120.0) -> None:
         time.sleep(0.2)
 
 
-class Disturbances:
+class Disturbances(Background):
     """Kills, cuts and closed connections, one every few seconds, until stopped."""
 
     def __init__(self, cluster: Cluster, seed: int, every_s: float) -> None:
+        super().__init__()
         self._cluster, self._every_s = cluster, every_s
         self._chance = random.Random(seed)
-        self._stopped = threading.Event()
         self.counts: Counter[str] = Counter()
-        self._thread = threading.Thread(target=self._run)
 
-    def __enter__(self) -> "Disturbances":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Disturb until stopped."""
         while not self._stopped.wait(self._every_s * self._chance.uniform(0.5, 1.5)):
             kind = self._chance.choices(("kill", "cut", "close"), (5, 4, 1))[0]
             getattr(self, f"_{kind}")()
@@ -316,24 +308,16 @@ def ask(cluster: Cluster, query: str) -> list[tuple[Any, ...]]:
         return database.execute(query).fetchall()
 
 
-class Visitors:
+class Visitors(Background):
     """Requests for pages, each to the other web process if the first gives no answer."""
 
     def __init__(self, cluster: Cluster, paths: list[str]) -> None:
+        super().__init__(cluster.inside)
         self._cluster, self._paths = cluster, paths
-        self._stopped = threading.Event()
         self.counts: Counter[str] = Counter()
-        self._thread = threading.Thread(target=cluster.inside, args=(self._run,))
 
-    def __enter__(self) -> "Visitors":
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopped.set()
-        self._thread.join()
-
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Request pages until stopped."""
         number = 0
         while not self._stopped.wait(0.2):
             path = self._paths[number % len(self._paths)]
