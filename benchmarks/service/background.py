@@ -1,4 +1,4 @@
-"""Work that goes on in a thread while a drill does something else."""
+"""Work in a thread beside the main work of a drill, until the block ends."""
 
 import threading
 from collections.abc import Callable

@@ -175,6 +175,13 @@ class Cluster:
             os.killpg(self.running[role].pid, 9)
         self.running[role].wait()
 
+    def restart_ended(self) -> list[str]:
+        """Start processes that ended by themselves, as a service manager does; return which."""
+        ended = [role for role, process in self.running.items() if process.poll() is not None]
+        for role in ended:
+            self.restart(role)
+        return ended
+
     def inside(self, work: Callable[[], Any]) -> Any:
         """Return what ``work`` gives on the user's machine."""
         return netns.run_inside(self.network.name_of("user"), work)
@@ -277,6 +284,8 @@ class Disturbances(Background):
     def run(self) -> None:
         """Disturb until stopped."""
         while not self._stopped.wait(self._every_s * self._chance.uniform(0.5, 1.5)):
+            for role in self._cluster.restart_ended():
+                self.counts[f"ended by itself {role}"] += 1
             kind = self._chance.choices(("kill", "cut", "close"), (5, 4, 1))[0]
             getattr(self, f"_{kind}")()
 
