@@ -129,6 +129,8 @@ SCENARIOS: dict[str, list[World]] = {
     "5 % wrong labels": [World(wrong_labels=0.05)],
     "20 % wrong labels": [World(wrong_labels=0.2)],
     "30 % shared /16": [World(shared_prefixes=0.3)],
+    "60 % shared /16": [World(shared_prefixes=0.6)],
+    "90 % shared /16": [World(shared_prefixes=0.9)],
     "30 % shared /16, 5 % wrong labels": [World(shared_prefixes=0.3, wrong_labels=0.05)],
     "zones of 90, 7 and 3 %, 10 % wrong labels": [World(skew=(0.9, 0.07, 0.03), wrong_labels=0.1)],
     "the same, and 20 % shared /16": [

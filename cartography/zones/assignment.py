@@ -17,8 +17,9 @@ _TIE = 1e-6
 class Problem:
     """Own instances per label and prefix, and what is known of each prefix.
 
-    ``logs`` has one column per zone, and a last one for an unseen zone; ``counts`` are the other
-    accounts' own instances per prefix and zone.
+    ``logs`` has one column per zone, and a last one for an unseen zone; ``pairs`` are the numbers
+    of pairs in a common shortest prefix, one instance of each label and one of another account's
+    in each zone.
     """
 
     account: str
@@ -26,7 +27,7 @@ class Problem:
     zones: Sequence[str]
     votes: Floats
     logs: Floats
-    counts: Floats
+    pairs: Floats
     fixed: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -106,7 +107,7 @@ def _pairs(problem: Problem, zones: Mapping[str, str]) -> tuple[int, int, bool]:
     rows = [i for i, label in enumerate(problem.labels) if zones.get(label) in problem.zones]
     if not rows:
         return 0, 0, True
-    pairs = problem.votes[rows] @ problem.counts
+    pairs = problem.pairs[rows]
     own = [problem.zones.index(zones[problem.labels[i]]) for i in rows]
     agreeing = pairs[np.arange(len(rows)), own].sum()
     most = pairs[linear_sum_assignment(pairs, maximize=True)].sum()

@@ -1,8 +1,9 @@
 """Merge the zone labels of several accounts of a region into common zones.
 
 The result maps every account's labels to common zones, with a confidence. Accounts are merged one
-after the other, the largest first, each by the assignment of its labels that shared prefixes make
-most probable.
+after the other, the largest first, each by the assignment of its labels that common prefixes make
+most probable: for each own instance, the prefix for which other accounts are most certain of one
+zone, since zones may share a /16.
 """
 
 from collections import Counter, defaultdict
@@ -16,8 +17,10 @@ from cartography.zones.observations import Rules, Sample, ZoneId, prefixes_of
 from cartography.zones.vote_quality import Floats, Purity, fit_purity, zone_shares
 
 Prefix = tuple[int, int, int]
-# Own instances by label and prefix.
-Votes = dict[str, Counter[Prefix]]
+# The prefixes of one address, the shortest first.
+Steps = tuple[Prefix, ...]
+# Own instances by label and prefixes.
+Votes = dict[str, Counter[Steps]]
 # Each pass can only move what an earlier pass has moved; more than a few would be a circle.
 _PASSES = 5
 # A label is mapped when its zone is fifty times more probable than any other.
@@ -49,12 +52,21 @@ class Alignment:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """Evidence of other accounts on each prefix: instances per zone, and log probabilities."""
+    """Evidence of other accounts on each prefix: instances per zone, and log probabilities.
+
+    ``best`` is the log probability of each prefix's most probable zone.
+    """
 
     zones: list[str]
     rows: dict[Prefix, int]
     counts: Floats
     logs: Floats
+    best: Floats
+
+    def decisive_row(self, steps: Steps) -> int | None:
+        """The row of the prefix with the most certain zone; of equal ones the shortest."""
+        rows = [self.rows[prefix] for prefix in steps if prefix in self.rows]
+        return max(rows, key=lambda row: self.best[row], default=None)
 
 
 def merge_labels(
@@ -69,12 +81,12 @@ def merge_labels(
 
 
 def _votes_of(samples: Iterable[Sample], rules: Rules) -> dict[str, Votes]:
-    """Distinct own instances by account, label and shortest prefix."""
+    """Distinct own instances by account, label and prefixes."""
     votes: dict[str, Votes] = defaultdict(lambda: defaultdict(Counter))
     for sample in set(samples):
         steps = prefixes_of(sample.address, rules.lengths)
         if steps:
-            votes[sample.account][sample.label][steps[0]] += 1
+            votes[sample.account][sample.label][steps] += 1
     return votes
 
 
@@ -86,6 +98,15 @@ class _Merger:
         self.sizes = {a: sum(c.total() for c in v.values()) for a, v in votes.items()}
         self.order = sorted(votes, key=lambda a: (-self.sizes[a], a))
         self.purity = _purity_within(votes.values())
+        # Distinct prefixes of each account, and the instances of all accounts' labels in each.
+        self.prefixes: dict[str, list[Prefix]] = {}
+        self.holders: dict[Prefix, list[tuple[str, str, int]]] = defaultdict(list)
+        for account, labels in votes.items():
+            own = {label: _by_prefix(counts) for label, counts in labels.items()}
+            self.prefixes[account] = list(dict.fromkeys(p for found in own.values() for p in found))
+            for label, found in own.items():
+                for prefix, n in found.items():
+                    self.holders[prefix].append((account, label, n))
         self.fixed: dict[str, dict[str, str]] = {a: {} for a in votes}
         for row in ids:
             self.fixed.setdefault(row.account, {})[row.label] = row.zone_id
@@ -116,30 +137,39 @@ class _Merger:
         known = self._known_without(account)
         labels = sorted(self.votes[account])
         votes = np.zeros((len(labels), len(known.rows)))
+        pairs = np.zeros((len(labels), len(known.zones)))
         for i, label in enumerate(labels):
-            for prefix, n in self.votes[account][label].items():
-                if prefix in known.rows:
-                    votes[i, known.rows[prefix]] = n
+            for steps, n in self.votes[account][label].items():
+                row, shortest = known.decisive_row(steps), known.rows.get(steps[0])
+                if row is not None and shortest is not None:
+                    votes[i, row] += n
+                    pairs[i] += n * known.counts[shortest]
         fixed = {b: z for b, z in self.fixed[account].items() if b in self.votes[account]}
-        problem = Problem(account, labels, known.zones, votes, known.logs, known.counts, fixed)
+        problem = Problem(account, labels, known.zones, votes, known.logs, pairs, fixed)
         self.found[account] = found = assign(problem, _SURE)
         self.zones[account] = dict(found.zones)
 
     def _known_without(self, account: str) -> _Known:
-        """Prefixes and zones of all other accounts' mapped labels."""
-        cells: Counter[tuple[Prefix, str]] = Counter()
-        for other, zones in self.zones.items():
-            for label, zone in zones.items() if other != account else ():
-                for prefix, n in self.votes[other][label].items():
-                    cells[prefix, zone] += n
-        named = {z for a, own in self.fixed.items() if a != account for z in own.values()}
-        zones_known = sorted(named | {zone for _, zone in cells})
-        rows = {prefix: i for i, prefix in enumerate(dict.fromkeys(p for p, _ in cells))}
-        counts = np.zeros((len(rows), len(zones_known)))
+        """The evidence of all other accounts on the prefixes of one account."""
+        others = [zones for a, zones in self.zones.items() if a != account]
+        named = [own for a, own in self.fixed.items() if a != account]
+        zones_known = sorted({zone for zones in [*named, *others] for zone in zones.values()})
         place = {zone: j for j, zone in enumerate(zones_known)}
-        for (prefix, zone), n in cells.items():
-            counts[rows[prefix], place[zone]] = n
-        return _Known(zones_known, rows, counts, _log_shares(counts, self.purity))
+        rows: dict[Prefix, int] = {}
+        counts: list[Floats] = []
+        for prefix in self.prefixes[account]:
+            row = np.zeros(len(zones_known))
+            for other, label, n in self.holders[prefix]:
+                if other != account and label in self.zones[other]:
+                    row[place[self.zones[other][label]]] += n
+            if row.any():
+                rows[prefix] = len(counts)
+                counts.append(row)
+        table = np.array(counts).reshape(len(rows), len(zones_known))
+        logs = np.zeros((len(rows), len(zones_known) + 1))
+        for length, members in _rows_by_length(rows).items():
+            logs[members] = _log_shares(table[members], self.purity[length])
+        return _Known(zones_known, rows, table, logs, logs[:, :-1].max(axis=1, initial=-np.inf))
 
     def _alignment(self, account: str) -> Alignment:
         found, zones = self.found.get(account), self.zones[account]
@@ -162,18 +192,44 @@ class _Merger:
         )
 
 
-def _purity_within(accounts: Iterable[Votes]) -> Purity:
-    """Rates of wrong labels and shared prefixes, as accounts by themselves show them."""
-    tables = []
+def _by_prefix(counts: Counter[Steps]) -> Counter[Prefix]:
+    """Instances in each prefix of every length."""
+    found: Counter[Prefix] = Counter()
+    for steps, n in counts.items():
+        for prefix in steps:
+            found[prefix] += n
+    return found
+
+
+def _rows_by_length(prefixes: Iterable[Prefix]) -> dict[tuple[int, int], list[int]]:
+    """Positions of the prefixes of each (version, length)."""
+    rows: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for row, (version, length, _) in enumerate(prefixes):
+        rows[version, length].append(row)
+    return rows
+
+
+def _purity_within(accounts: Iterable[Votes]) -> dict[tuple[int, int], Purity]:
+    """Rates of wrong labels and shared prefixes, as accounts by themselves show them.
+
+    Each (version, length) has separate rates.
+    """
+    tables: dict[tuple[int, int], list[Floats]] = defaultdict(list)
     for votes in accounts:
-        labels = sorted(votes)
-        prefixes = dict.fromkeys(p for counts in votes.values() for p in counts)
-        table = np.array([[votes[b][p] for b in labels] for p in prefixes], dtype=float)
-        if len(labels) > 1 and len(table):
-            tables.append(table)
-    width = max((t.shape[1] for t in tables), default=2)
-    wide = [np.pad(t, ((0, 0), (0, width - t.shape[1]))) for t in tables]
-    return fit_purity(np.vstack(wide) if wide else np.zeros((0, 2)))
+        own = [_by_prefix(votes[label]) for label in sorted(votes)]
+        prefixes = dict.fromkeys(prefix for counts in own for prefix in counts)
+        table = np.array([[counts[prefix] for counts in own] for prefix in prefixes], dtype=float)
+        for length, rows in _rows_by_length(prefixes).items():
+            tables[length].append(table[rows])
+    return {length: fit_purity(_stacked(found)) for length, found in tables.items()}
+
+
+def _stacked(tables: Sequence[Floats]) -> Floats:
+    """One table of all that have several columns, as wide as the widest."""
+    several = [t for t in tables if t.shape[1] > 1]
+    width = max((t.shape[1] for t in several), default=2)
+    wide = [np.pad(t, ((0, 0), (0, width - t.shape[1]))) for t in several]
+    return np.vstack(wide) if wide else np.zeros((0, 2))
 
 
 def _log_shares(counts: Floats, purity: Purity) -> Floats:
