@@ -65,7 +65,9 @@ class SharedPace:
     """Permissions kept in Valkey; one per process, and safe to share between its threads.
 
     Servers are counted across all surveys, since a server feels their sum. ``place`` distinguishes
-    servers that have the same private address at different measuring points.
+    servers that have the same private address at different measuring points. ``ahead_s`` is how
+    far the store's clock is ahead of ours, not a number before the first answer, and ``rtt_s`` the
+    moving average of its round-trip times.
     """
 
     def __init__(
@@ -89,8 +91,9 @@ class SharedPace:
         )
         self._script = self._client.register_script(_RESERVE)
         self._lock = threading.Lock()
-        self._ahead_s = math.nan
-        self._rtt_s = 0.0
+        self.ahead_s = math.nan
+        self.rtt_s = 0.0
+        self._shortest_rtt_s = math.inf
         self._away_since: float | None = None
 
     def close(self) -> None:
@@ -106,7 +109,7 @@ class SharedPace:
         keys = [_KEY + self._name(key), _KEY + "born"]
         # Slots that pass while the answer is under way would lapse: a distant worker would never
         # send a query.
-        since_us = int((self._rtt_s - LATE_S / 2) * 1e6)
+        since_us = int((self.rtt_s - LATE_S / 2) * 1e6)
         numbers = [math.ceil(interval_s * 1e6), wanted, since_us, *_BOUNDS_US]
         try:
             now_us, free_us, size = self._script(keys=keys, args=numbers)
@@ -122,16 +125,19 @@ class SharedPace:
     def _learn_clock(self, store_s: float, asked_at: float) -> float:
         """How far the store's clock is ahead of ours, kept within what each answer allows.
 
-        The store read its clock between question and answer: the first estimate is that it did so
-        in the middle, and later ones move no further than their answer demands.
+        The store read its clock between question and answer: the estimate is the middle of the
+        shortest round trip (the clock filter of RFC 5905, section 10), and others move it no
+        further than they demand. The first question is long: it opens the connection.
         """
         answered_at = self._monotonic()
+        rtt_s = answered_at - asked_at
         with self._lock:
             least, most = store_s - answered_at, store_s - asked_at
-            known = (least + most) / 2 if math.isnan(self._ahead_s) else self._ahead_s
-            self._ahead_s = min(max(known, least), most)
-            self._rtt_s += (answered_at - asked_at - self._rtt_s) / 4
-            return self._ahead_s
+            known = (least + most) / 2 if rtt_s < self._shortest_rtt_s else self.ahead_s
+            self._shortest_rtt_s = min(rtt_s, self._shortest_rtt_s)
+            self.ahead_s = min(max(known, least), most)
+            self.rtt_s += (rtt_s - self.rtt_s) / 4
+            return self.ahead_s
 
     def _wait_for_store(self, now: float, error: Exception) -> Grant:
         if self._away_since is None:

@@ -142,9 +142,9 @@ def test_loss_lies_within_its_binomial_interval():
         lab.link(("a", "10.1.0.1/24"), ("b", "10.1.0.2/24"), delay_ms=1.0, loss=0.1, seed=7)
         config = icmp_echo.Config(count=400, interval_s=0.0, timeout_s=0.02, allow=ALLOW)
         result = lab.inside("a", lambda: icmp_echo.run(Target("10.1.0.2"), config, CLOCK))
-    # One minus both ways: 0.19, with 2.58 standard deviations of 400 trials.
+    # One minus both ways: 0.19, with 4 standard deviations of 400 trials.
     assert result.sent == 400
-    assert result.lost / 400 == pytest.approx(0.19, abs=2.58 * (0.19 * 0.81 / 400) ** 0.5)
+    assert result.lost / 400 == pytest.approx(0.19, abs=4 * (0.19 * 0.81 / 400) ** 0.5)
     assert min(result.values) == pytest.approx(2.0, abs=1.0)
 
 
@@ -189,7 +189,7 @@ def test_a_flow_keeps_its_path_behind_a_balancer(diamond):
 
 @pytest.mark.parametrize("protocol", ["udp", "tcp"])
 def test_every_way_behind_a_balancer_is_found(diamond, protocol):
-    path = trace(diamond, protocol=protocol, mda=True, risk=0.001)
+    path = trace(diamond, protocol=protocol, mda=True, risk=1e-7)
     assert set(path.hops[1]) == {"10.2.1.2", "10.2.2.2", "10.2.3.2"}
     assert count_paths(path.links) == 3
     assert path.hops[-1] == ("10.2.9.2",)

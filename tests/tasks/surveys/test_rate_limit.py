@@ -56,6 +56,21 @@ def ready(store, rate=None, **more):
     return pace
 
 
+class Reading:
+    """A monotonic clock that keeps its last reading.
+
+    A permission is decided by the limiter's last reading: a thread that loses its core between
+    that and its own reading has not sent too early or too late by the limiter's fault.
+    """
+
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        self.now = time.monotonic()
+        return self.now
+
+
 class Clock:
     """Time that only passes when told."""
 
@@ -155,14 +170,15 @@ def test_threads_share_a_limit():
 def _send(url, rate, path, seconds):
     """A greedy process: each query's time goes to a file at once; without a store it is alone."""
     pace = SharedPace(url, Rates(rate)) if url else LocalRateLimits(Rates(rate))
-    gate, end = RateLimiter(pace, SERVER), time.monotonic() + seconds
+    clock = Reading()
+    gate, end = RateLimiter(pace, SERVER, clock), clock() + seconds
     with path.open("wb", buffering=0) as log:
-        while (now := time.monotonic()) < end:
+        while (now := clock()) < end:
             wait_s = gate.acquire(now)
             if wait_s:
                 time.sleep(min(wait_s, 0.02))
             else:
-                log.write(struct.pack("d", time.monotonic()))
+                log.write(struct.pack("d", clock.now))
 
 
 def test_processes_share_a_limit_while_one_hangs_and_one_is_killed(store, tmp_path):
@@ -222,17 +238,19 @@ def distant(store):
 def test_a_distant_worker_is_not_starved_and_keeps_the_limit(store, distant):
     ready(store)
     end = time.monotonic() + 4
-    gates = [RateLimiter(SharedPace(url, Rates(100)), SERVER) for url in (store.url, distant)]
+    paces = [SharedPace(url, Rates(100)) for url in (store.url, distant)]
 
-    def work(gate, mine):
-        while (now := time.monotonic()) < end:
+    def work(pace, mine):
+        clock = Reading()
+        gate = RateLimiter(pace, SERVER, clock)
+        while (now := clock()) < end:
             if wait_s := gate.acquire(now):
                 time.sleep(min(wait_s, 0.01))
             else:
-                mine.append(time.monotonic())
+                mine.append(clock.now + pace.ahead_s)
 
     near, far = [], []
-    threads = [threading.Thread(target=work, args=x) for x in zip(gates, (near, far), strict=True)]
+    threads = [threading.Thread(target=work, args=x) for x in zip(paces, (near, far), strict=True)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -240,7 +258,9 @@ def test_a_distant_worker_is_not_starved_and_keeps_the_limit(store, distant):
     sent = near + far
     assert len(far) >= 40
     assert len(sent) >= 200
+    # By the store's clock as each worker knows it: to within half of its shortest round trip.
     assert busiest_second(sent) <= 105
+    assert abs(paces[0].ahead_s - paces[1].ahead_s) <= sum(p.rtt_s for p in paces) / 2
 
 
 def test_surveys_of_different_limits_share_a_server(store):
@@ -279,15 +299,25 @@ def test_a_store_that_comes_back_is_used_again(store):
     assert pace.reserve(SERVER, 1).size == 0
     store.valkey()
     after = pace.reserve(SERVER, 1)
-    assert after.first_at == pytest.approx(before.first_at + 1, abs=0.01)
+    assert after.first_at == pytest.approx(before.first_at + 1, abs=0.05)
+
+
+def wait_of_one(pace):
+    """What a permission has to wait from the store's reply on, which lies in an interval."""
+    asked_at = time.monotonic()
+    first_at = pace.reserve(SERVER, 1).first_at
+    answered_at = time.monotonic()
+    # The store's clock is known to within one exchange.
+    error_s = 0.02 + answered_at - asked_at
+    return first_at - answered_at - error_s, first_at - asked_at + error_s
 
 
 def test_a_store_without_memory_is_silent_for_a_second(store):
     pace = ready(store, 500)
     pace.reserve(SERVER, 400)
     pace._client.flushall()
-    asked_at = time.monotonic()
-    assert 0.9 < pace.reserve(SERVER, 1).first_at - asked_at < 1.1
+    shortest_s, longest_s = wait_of_one(pace)
+    assert shortest_s < 1 < longest_s
 
 
 def test_a_clock_that_was_set_back_stops_nobody(store):
@@ -297,8 +327,8 @@ def test_a_clock_that_was_set_back_stops_nobody(store):
     ahead = f"{(seconds + 3600) * 1_000_000 + 250_000} {(seconds + 3600) * 1_000_000}"
     (key,) = [k for k in pace._client.keys("*") if k.endswith(SERVER.encode())]
     pace._client.set(key, ahead)
-    asked_at = time.monotonic()
-    assert 0.2 < pace.reserve(SERVER, 1).first_at - asked_at < 0.3
+    shortest_s, longest_s = wait_of_one(pace)
+    assert shortest_s < 0.25 < longest_s
 
 
 def test_what_is_kept_goes_away_by_itself(store):
@@ -313,7 +343,7 @@ def test_private_addresses_belong_to_their_place(store):
     home, away = ready(store, 10, place="home"), ready(store, 10, place="away")
     for pace in (home, away):
         assert pace.reserve(SERVER, 5).first_at - time.monotonic() < 0.1
-    home.reserve("9.9.9.9:53", 5)
+    home.reserve("9.9.9.9:53", 15)
     assert away.reserve("9.9.9.9:53", 5).first_at - time.monotonic() > 0.4
 
 

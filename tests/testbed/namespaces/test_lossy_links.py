@@ -156,7 +156,7 @@ def test_multipath_detection_behind_a_silent_branch():
     links = [Link("r1", "here", 1), Link("r2", "there", 9)]
     links += [Link("r1", m.name, 2) for m in middle] + [Link(m.name, "r2", 3) for m in middle]
     with Laboratory(Topology("beside", "lab", 9, nodes, tuple(links), BLOCKS)) as lab:
-        path = trace(lab, mda=True, interval_s=0.0, timeout_s=0.1, risk=0.001, attempts=2)
+        path = trace(lab, mda=True, interval_s=0.0, timeout_s=0.1, risk=1e-7, attempts=2)
         ways = [lab.truth.hops("here", way) for way in lab.truth.paths("here", "there")]
     assert path.reached
     assert [set(hop) for hop in path.hops] == [

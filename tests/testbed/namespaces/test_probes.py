@@ -56,9 +56,9 @@ def test_loss_is_within_its_binomial_interval(lab):
     echoes = icmp_echo.Config(count=100, interval_s=0.0, timeout_s=0.04)
     other = lab.run_inside("berlin", lambda: icmp_echo.run(target, echoes, CLOCK))
     lab.shape(link, line)
-    # Lost on the way there or back: 0.19, with 2.58 standard deviations.
+    # Lost on the way there or back: 0.19, with 4 standard deviations.
     for result in (found, other):
-        spread = 2.58 * (0.19 * 0.81 / result.sent) ** 0.5
+        spread = 4 * (0.19 * 0.81 / result.sent) ** 0.5
         assert result.lost / result.sent == pytest.approx(0.19, abs=spread)
 
 
@@ -175,8 +175,9 @@ def test_a_flow_keeps_its_path(lab, protocol):
 )
 def test_all_paths_are_found(lab, start, end, protocol, family, ways):
     target = Target(lab.plan.home(end, family), 80 if protocol == "tcp" else 0)
+    # The kernel chooses source ports: at a risk of 0.001, one balancer in 1,000 is incomplete.
     config = traceroute.Config(
-        protocol=protocol, mda=True, risk=0.001, timeout_s=0.5, interval_s=0.001
+        protocol=protocol, mda=True, risk=1e-7, timeout_s=0.5, interval_s=0.001
     )
     path = lab.run_inside(start, lambda: traceroute.run(target, config, CLOCK))
     true = [["", *lab.truth.hops(start, w, family)] for w in lab.truth.paths(start, end)]
