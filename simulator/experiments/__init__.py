@@ -2,5 +2,5 @@
 
 Takes parameters and a seed, gives an ``Outcome``. May import the models of ``simulator``. Example::
 
-    run_experiment("scheduler", {"rounds": 2000}, seed=1).results[0].within
+    run_experiment("vm-scheduling", {"requests": 2000}, seed=1).results[0].within
 """

@@ -26,6 +26,7 @@ from simulator.experiments.presto import (
     short_flows,
     throughput,
     traces,
+    workloads,
 )
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -40,6 +41,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         edge_short_flows,
         throughput,
         short_flows,
+        workloads,
         failures,
         cross_traffic,
         traces,

@@ -290,6 +290,7 @@ def _build_demand(flows: Flows, order: NDArray[np.int64]) -> NDArray[Any]:
     demand["destination"] = flows.destinations[order]
     demand["transport"] = flows.transports[order]
     demand["priority"] = flows.priorities[order]
+    demand["connection"] = flows.connections[order]
     return demand
 
 

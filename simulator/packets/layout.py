@@ -22,7 +22,7 @@ THREE_LEVEL, TWO_LEVEL, EXPLICIT = 0, 1, 2
 # Choices of paths.
 ECMP, SPRAY, FLOWLET, FLOWCELL = 0, 1, 2, 3
 # Congestion control.
-OPEN_LOOP, NEWRENO, CUBIC, DCTCP, FIXED_WINDOW = 0, 1, 2, 3, 4
+OPEN_LOOP, NEWRENO, CUBIC, DCTCP, FIXED_WINDOW, OLIA = 0, 1, 2, 3, 4, 5
 # Loss recovery.
 RENO_RECOVERY, NEWRENO_RECOVERY, SACK_RECOVERY = 0, 1, 2
 # States of a sender.
@@ -147,6 +147,10 @@ FLOW = np.dtype(
         ("inflection", "f8"),
         ("origin", "f8"),
         ("friendly", "f8"),
+        # OLIA: packets acknowledged since the last loss, and between the last two.
+        ("since_loss", "i8"),
+        ("between_losses", "i8"),
+        ("sibling", "i8"),  # slot of the next subflow of the connection, in a ring
         # A window kept outside of the sender, at the edge of the network.
         ("edge_window", "f8"),
         ("edge_threshold", "f8"),
@@ -202,6 +206,7 @@ DEMAND = np.dtype(
         ("destination", "i8"),
         ("transport", "i8"),
         ("priority", "i8"),
+        ("connection", "i8"),  # number of the connection that it is a subflow of, or NONE
     ],
     align=True,
 )
@@ -271,6 +276,7 @@ STATE = np.dtype(
         ("free_flows", "i8"),
         ("active", "i8"),
         ("next_flow", "i8"),
+        ("last_slot", "i8"),  # of the flow that was started last
         ("most_packets", "i8"),
         ("most_active", "i8"),
         # Network.

@@ -1,6 +1,7 @@
 """What a simulation gives: arrays by flow and by link, samples, and what it cost."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,3 +67,21 @@ class FlowResults:
     def goodput_bps(self) -> Floats:
         """Bits per second that each flow received from the warm-up to the end of the run."""
         return 8 * self.bytes / max(self.duration_s - self.warm_up_s, 1e-12)
+
+
+def join_subflows(found: FlowResults, connections: NDArray[np.int32]) -> FlowResults:
+    """Results by connection from those by subflow, the rows of a connection one behind the other.
+
+    A connection ends with its last subflow, and does not end if one of them does not; counts are
+    sums. ``connections`` has the number of each flow, as ``split_subflows`` gives it.
+    """
+    first = np.flatnonzero(np.diff(connections, prepend=connections[0] - 1))
+    joined: dict[str, Any] = {
+        name: np.maximum.reduceat(getattr(found, name), first)
+        for name in ("completion_s", "acknowledged_s")
+    }
+    for name in ("bytes", "sent", "resent", "marked", "dropped", "timeouts", "early"):
+        joined[name] = np.add.reduceat(getattr(found, name), first)
+    joined["rtts"] = found.rtts.copy()
+    joined["rtts"][:, 1] = connections[found.rtts[:, 1].astype(np.int64)]
+    return replace(found, **joined)

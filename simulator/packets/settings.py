@@ -16,6 +16,7 @@ CONGESTION_CONTROLS = {
     "cubic": layout.CUBIC,
     "dctcp": layout.DCTCP,
     "fixed-window": layout.FIXED_WINDOW,
+    "olia": layout.OLIA,
 }
 RECOVERIES = {
     "reno": layout.RENO_RECOVERY,
@@ -51,8 +52,9 @@ class Transport:
     """How a flow is sent: windows are in packets, times in seconds.
 
     ``open-loop`` sends all packets of a flow at once, without acknowledgements; ``fixed-window``
-    keeps its initial window. ``edge_window`` adds a window that is computed by DCTCP outside of the
-    sender; the sender then does not see marks. ``resequencing`` is Presto's receive offload:
+    keeps its initial window; ``olia`` links the windows of the subflows of a connection
+    (``traffic.split_subflows``). ``edge_window`` adds a window that is computed by DCTCP outside of
+    the sender; the sender then does not see marks. ``resequencing`` is Presto's receive offload:
     packets of a later flowcell are held until those before them arrive, or for twice the mean gap,
     which starts at ``reordering_gap_s``; a loss within a flowcell shows at once. A window below one
     packet sends single packets, with a pause of the round-trip time divided by the window. Nothing

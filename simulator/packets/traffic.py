@@ -4,7 +4,7 @@ A generator gives ``Flows``; several are joined by ``join_flows``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,11 @@ _PARETO_SHAPE = 1.05
 
 @dataclass(frozen=True, slots=True)
 class Flows:
-    """Flows, shape (flows,): start in seconds, hosts, bytes, number of the transport, priority."""
+    """Flows, shape (flows,): start in seconds, hosts, bytes, number of the transport, priority.
+
+    Flows with the same number in ``connections``, which start at the same time, are subflows of one
+    connection; -1 is a flow of its own.
+    """
 
     starts_s: NDArray[np.float64]
     sources: NDArray[np.int32]
@@ -27,6 +31,7 @@ class Flows:
     sizes_bytes: NDArray[np.int64]
     transports: NDArray[np.int32]
     priorities: NDArray[np.int32]
+    connections: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.starts_s)
@@ -58,13 +63,38 @@ def create_flows(
         np.ascontiguousarray(size, np.int64),
         whole[2],
         whole[3],
+        np.full(len(starts), -1, np.int32),
     )
 
 
 def join_flows(parts: Sequence[Flows]) -> Flows:
-    """Join flows, in the order of the parts."""
-    columns = ("starts_s", "sources", "destinations", "sizes_bytes", "transports", "priorities")
-    return Flows(*(np.concatenate([getattr(p, c) for p in parts]) for c in columns))
+    """Join flows, in the order of the parts; connections keep different numbers."""
+    numbered, n = [], 0
+    for part in parts:
+        of_one = part.connections >= 0
+        numbers = np.where(of_one, part.connections + n, part.connections)
+        numbered.append(replace(part, connections=numbers))
+        n += int(part.connections.max(initial=-1)) + 1
+    names = [column.name for column in fields(Flows)]
+    return Flows(*(np.concatenate([getattr(p, name) for p in numbered]) for name in names))
+
+
+def split_subflows(flows: Flows, counts: Any) -> Flows:
+    """Split each flow into ``counts`` subflows of one connection each.
+
+    Subflows start together, carry equal shares of the bytes, and have paths of their own. The
+    subflows of a flow follow each other, in the order of the flows. Raises ``BadInput`` for a flow
+    with fewer bytes than subflows.
+    """
+    n = np.broadcast_to(np.asarray(counts, np.int64), len(flows))
+    if np.any(n < 1) or np.any(flows.sizes_bytes < n):
+        raise BadInput("a flow has 1 subflow or more, of 1 byte or more each", field="counts")
+    rows = np.repeat(np.arange(len(flows)), n)
+    place = np.arange(len(rows)) - np.repeat(np.cumsum(n) - n, n)
+    columns = {c.name: getattr(flows, c.name)[rows] for c in fields(Flows)}
+    columns["sizes_bytes"] = (columns["sizes_bytes"] + n[rows] - 1 - place) // n[rows]
+    columns["connections"] = rows.astype(np.int32)
+    return Flows(**columns)
 
 
 def _generator(seed: int, stream: int) -> np.random.Generator:

@@ -115,6 +115,20 @@ def _run_shuffle(
     return found
 
 
+def draw_shuffle(random: np.random.Generator) -> Pairs:
+    """Sources and targets of the transfers in progress at a random moment of a shuffle.
+
+    Transfers follow each other as through one switch.
+    """
+    source, target = _shuffle_pairs()
+    shares = NETWORK.share_one_switch(source, target)
+    capacities = np.ones(NETWORK.n_links)
+    times = complete_transfers(_shuffle_queues(random), shares, capacities, 1.0, PARALLEL)
+    moment = random.uniform(0, times.ended_s.max())
+    active = (times.started_s <= moment) & (moment < times.ended_s)
+    return source[active], target[active]
+
+
 def _shuffle_pairs() -> Pairs:
     n = NETWORK.n_hosts
     source, target = np.divmod(np.arange(n * n), n)

@@ -36,11 +36,32 @@ def release_packet(state: Any, index: Any) -> None:
 def release_flow(state: Any, slot: Any) -> None:
     """Return the slot of a flow that is complete and has no packet in the network."""
     flow = flows_of(state)[slot]
+    leave_connection(state, slot)
     flow.id = NONE
     flow.free = state.free_flow
     state.free_flow = slot
     state.free_flows += 1
     state.active -= 1
+
+
+@compile_inlined
+def join_connection(state: Any, slot: Any, follows: Any) -> None:
+    """Add a flow to the ring of the flow that was started before it, or begin a ring."""
+    flow = flows_of(state)[slot]
+    flow.sibling = slot
+    if follows:
+        flow.sibling = flows_of(state)[state.last_slot].sibling
+        flows_of(state)[state.last_slot].sibling = slot
+    state.last_slot = slot
+
+
+@compile_inlined
+def leave_connection(state: Any, slot: Any) -> None:
+    """Remove a flow from the ring of its connection."""
+    before = slot
+    while flows_of(state)[before].sibling != slot:
+        before = flows_of(state)[before].sibling
+    flows_of(state)[before].sibling = flows_of(state)[slot].sibling
 
 
 @compile_loop

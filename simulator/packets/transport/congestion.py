@@ -1,4 +1,4 @@
-"""Congestion windows in packets: NewReno (RFC 5681), CUBIC (RFC 9438), DCTCP (RFC 8257).
+"""Congestion windows in packets: NewReno (RFC 5681), CUBIC (RFC 9438), DCTCP (RFC 8257), OLIA.
 
 With ``edge`` a second window is kept by DCTCP outside of the sender, which does not see the marks;
 the smaller one counts (as a virtual switch enforces it through the receive window).
@@ -6,8 +6,11 @@ the smaller one counts (as a virtual switch enforces it through the receive wind
 
 from typing import Any
 
+import numpy as np
+
 from core.jit import compile_loop
-from simulator.packets.layout import CUBIC, DCTCP, FIXED_WINDOW, LOSS, PS_PER_S
+from simulator.packets.arrays import flows_of
+from simulator.packets.layout import CUBIC, DCTCP, FIXED_WINDOW, LOSS, OLIA, PS_PER_S
 
 _CUBIC_SCALE, _CUBIC_BETA = 0.4, 0.7
 _CUBIC_FRIENDLY = 3 * (1 - _CUBIC_BETA) / (1 + _CUBIC_BETA)
@@ -25,6 +28,55 @@ def enlarge_window(flow: Any, transport: Any, packets: Any, now: Any) -> None:
     else:
         flow.window += packets / flow.window
     flow.window = min(flow.window, transport.max_window)
+
+
+@compile_loop
+def enlarge_linked_window(state: Any, slot: Any, packets: Any) -> None:
+    """Enlarge the window of a subflow by those of its connection (OLIA, Khalili et al., 2012).
+
+    ``w/rtt^2 / (sum of w/rtt)^2`` per packet is the increase that shares links fairly; an n-th of a
+    packet per round trip moves from the subflows with the largest windows to the best ones.
+    """
+    flow = flows_of(state)[slot]
+    rate, largest, best, n = 0.0, 0.0, 0.0, 0
+    at = slot
+    while n == 0 or at != slot:
+        one = flows_of(state)[at]
+        rate += one.window / max(one.smoothed, 1.0)
+        largest = max(largest, one.window)
+        best = max(best, _rate_path(one))
+        n += 1
+        at = np.int64(one.sibling)
+    moved = _move_share(state, slot, largest, best) / n
+    flow.window += packets * (
+        flow.window / (max(flow.smoothed, 1.0) * rate) ** 2 + moved / flow.window
+    )
+    flow.window = max(flow.window, 1.0)
+
+
+@compile_loop
+def _rate_path(flow: Any) -> Any:
+    """Rate a path by packets between losses and round-trip time: the square of what TCP reaches."""
+    return max(flow.since_loss, flow.between_losses) / max(flow.smoothed, 1.0) ** 2
+
+
+@compile_loop
+def _move_share(state: Any, slot: Any, largest: Any, best: Any) -> Any:
+    """Return the share of a packet that a subflow gains, or loses, to others of its connection."""
+    n_largest, n_gaining, at = 0, 0, np.int64(flows_of(state)[slot].sibling)
+    while True:
+        one = flows_of(state)[at]
+        n_largest += one.window == largest
+        n_gaining += one.window < largest and _rate_path(one) == best
+        if at == slot:
+            break
+        at = np.int64(one.sibling)
+    flow = flows_of(state)[slot]
+    if n_gaining == 0:
+        return 0.0
+    if flow.window == largest:
+        return -1.0 / n_largest
+    return 1.0 / n_gaining if _rate_path(flow) == best else 0.0
 
 
 @compile_loop
@@ -63,6 +115,9 @@ def cut_window(flow: Any, transport: Any) -> None:
     if transport.congestion_control == FIXED_WINDOW:
         return
     share = 0.5
+    if transport.congestion_control == OLIA:
+        flow.between_losses = flow.since_loss
+        flow.since_loss = 0
     if transport.congestion_control == CUBIC:
         share = _CUBIC_BETA
         falls = flow.window < flow.plateau

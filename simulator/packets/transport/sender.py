@@ -25,12 +25,18 @@ from simulator.packets.layout import (
     DATA,
     FIFO,
     NONE,
+    OLIA,
     OPEN,
     OPEN_LOOP,
     RECOVERY,
     SACK_RECOVERY,
 )
-from simulator.packets.ports.links import allocate_packet, release_flow, release_packet
+from simulator.packets.ports.links import (
+    allocate_packet,
+    join_connection,
+    release_flow,
+    release_packet,
+)
 from simulator.packets.ports.output import send
 from simulator.packets.samples import record_rtt
 from simulator.packets.tagging import choose_priority
@@ -38,6 +44,7 @@ from simulator.packets.transport.congestion import (
     collapse_window,
     cut_window,
     enlarge_edge_window,
+    enlarge_linked_window,
     enlarge_window,
     react_to_marks,
 )
@@ -71,7 +78,10 @@ def start_flow(state: Any) -> None:
     # Complete flows leave their rows clear, but packets of an open loop may have been lost.
     if flow.early > 0:
         _clear_row(arrivals_of(state, slot), state.window)
-    _reset(flow, number, demand_of(state)[number], state.segment)
+    demand = demand_of(state)[number]
+    _reset(flow, number, demand, state.segment)
+    follows = number > 0 and demand.connection == demand_of(state)[number - 1].connection
+    join_connection(state, slot, follows and demand.connection != NONE)
     transport = transports_of(state)[flow.transport]
     flow.window = transport.initial_window
     flow.threshold = transport.initial_threshold
@@ -109,6 +119,7 @@ def _reset(flow: Any, number: Any, demand: Any, segment: Any) -> None:
     flow.state = OPEN
     flow.smoothed = flow.variation = flow.plateau = flow.friendly = 0.0
     flow.window_at_cut = 0.0
+    flow.since_loss = flow.between_losses = 0
     flow.epoch = flow.last_sent = flow.paced_at = flow.waits = flow.probes = 0
     flow.window_end = flow.acknowledged = flow.echoed = 0
     flow.cut_end = NONE
@@ -263,6 +274,7 @@ def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
     first = flow.una
     packets = record_acknowledgement(state, slot, transport.recovery, packet)
     flow.delivered += packets
+    flow.since_loss += packets
     flow.delivered_last = packets
     if flow.state != OPEN:
         if flow.state == RECOVERY and transport.undoes:
@@ -278,7 +290,18 @@ def _update_windows(state: Any, slot: Any, transport: Any, packet: Any) -> None:
                 enlarge_edge_window(flow, transport, packets)
             may_grow = True
         if may_grow and in_flight + 1 > flow.window:
-            enlarge_window(flow, transport, packets, state.now)
+            _enlarge(state, slot, transport, packets)
+
+
+@compile_inlined
+def _enlarge(state: Any, slot: Any, transport: Any, packets: Any) -> None:
+    """Enlarge the window of a sender, by itself or with the other subflows of its connection."""
+    flow = flows_of(state)[slot]
+    if transport.congestion_control == OLIA and flow.window >= flow.threshold:
+        enlarge_linked_window(state, slot, packets)
+        flow.window = min(flow.window, transport.max_window)
+    else:
+        enlarge_window(flow, transport, packets, state.now)
 
 
 @compile_loop

@@ -25,6 +25,7 @@ QUICK = {
     "three-traps": {"requests": 4_000, "seeds": 1},
     "edge-short-flows": {"seconds": 0.1, "seeds": 1},
     "presto-latency": {"seconds": 0.02, "warm_up": 0.02, "seeds": 1},
+    "presto-workloads": {"seconds": 0.02, "warm_up": 0.01, "seeds": 1},
     "presto-failures": {"seconds": 0.05, "warm_up": 0.05, "seeds": 1},
     "presto-cross-traffic": {"seconds": 0.02, "warm_up": 0.02, "seeds": 1},
     "presto-traces": {"seconds": 0.05, "warm_up": 0.02, "seeds": 1},
@@ -33,7 +34,7 @@ QUICK = {
 }
 # Tails of these need more flows than a test has time for: ``benchmarks.simulator.published``.
 LONG = {"switch-priority", "fabric-priority", "three-traps", "presto-latency"}
-LONG |= {"presto-failures", "presto-cross-traffic", "presto-traces"}
+LONG |= {"presto-failures", "presto-cross-traffic", "presto-traces", "presto-workloads"}
 LEAST = {"vm-scheduling": {"requests": 500}, "host-queue": {"pings": 500}, "presto": {"draws": 2}}
 LEAST |= {"congestion-control": {"seconds": 0.02, "seeds": 1}}
 LEAST |= {"edge-short-flows": {"seconds": 0.02, "moments": 1, "seeds": 1}}
