@@ -89,11 +89,10 @@ class OneReply:
         memory.set_types([(rrtype, code)])
         ident = packet[0] << 8 | packet[1]
         row = memory.rows(m.SLOTS)
-        row[m.Q_IDENT], row[m.Q_LENGTH], row[m.Q_TYPE], row[m.Q_CHANNEL] = ident, len(asked), 0, 0
+        row[m.Q_LENGTH], row[m.Q_TYPE] = len(asked), 0
         memory.octets(m.QUESTIONS)[: len(asked)] = asked
         memory.octets(m.RECEIVE_CELLS)[: m.RECEIVE_CELL] = rest * m.RECEIVE_CELL
-        table = memory.idents()
-        table[ident] = 0
+        memory.link_slot(0, 0, ident)
         for counter in (m.OUT_AT, m.N_UNUSUAL, m.STEP_UNTIL, m.N_FREE, m.N_RESULTS, m.N_RECORDS):
             words[counter] = 0
         words[m.IN_FLIGHT], words[m.WAIT_UNTIL] = 1, m.NEVER
@@ -101,7 +100,8 @@ class OneReply:
         # Where this process was stopped and continued, the system call returns without a packet.
         if not any(self._step(memory.address) == 1 for _ in range(_TRIES)):
             raise RuntimeError("a packet was lost")
-        table[ident] = m.NOTHING
+        if memory.is_linked(0):
+            memory.unlink_slot(0)
         return bytes(memory.octets(m.OUT)[: words[m.OUT_AT]])
 
     def read_columns(self, rrtype: str) -> dict[str, list[Any]]:

@@ -52,7 +52,6 @@ from crawlers.compiled.layout import (
     OUT_AT,
     OUT_OCTETS,
     POLLED,
-    Q_IDENT,
     Q_LENGTH,
     Q_SENT_AT,
     Q_SERVER,
@@ -93,7 +92,7 @@ from crawlers.compiled.layout import (
     SLOTS,
     SOURCES,
     STEP_UNTIL,
-    TABLE,
+    TIME_TEXT,
     TIMESPEC,
     TYPE_TEXT,
     TYPE_TEXTS,
@@ -112,11 +111,11 @@ from crawlers.compiled.layout import (
 from crawlers.compiled.records import read_two
 from crawlers.compiled.replies import NOERROR as HAS_ANSWERS
 from crawlers.compiled.replies import classify, is_authoritative, write_end, write_reply
-from crawlers.compiled.sending import send_all
+from crawlers.compiled.sending import find_slot, send_all, unlink_slot
+from crawlers.compiled.text import write_time
 from crawlers.compiled.views import (
     view_cells,
     view_head,
-    view_idents,
     view_octets,
     view_rows,
     view_words,
@@ -155,10 +154,10 @@ def set_timespec(words: Any, us: Any) -> Any:
 
 
 @compile_bare
-def release_slot(words: Any, slot: Any, channel: Any) -> Any:
+def release_slot(words: Any, slot: Any) -> Any:
     """Free a slot and its id."""
     slots = view_rows(words, SLOTS, SLOT_WORDS)
-    view_idents(words, TABLE)[channel, slots[slot, Q_IDENT]] = NOTHING
+    unlink_slot(words, slot)
     view_words(words, DEADLINES)[slot] = NEVER
     view_words(words, FREE)[words[N_FREE]] = slot
     words[N_FREE] += 1
@@ -197,7 +196,7 @@ def end_line(words: Any, packet: Any, put: Any, status: Any, slot: Any, number: 
     row, name = view_rows(words, SLOTS, SLOT_WORDS)[slot], view_rows(words, CHAIN, CHAIN_WORDS)[0]
     rtt_us = words[NOW] - row[Q_SENT_AT]
     out, text = view_octets(words, OUT), view_cells(words, SERVER_TEXTS, SERVER_TEXT)[number]
-    words[OUT_AT] = write_end(out, put, text, length, rtt_us, words[EPOCH] + words[NOW])
+    words[OUT_AT] = write_end(out, put, text, length, rtt_us, view_octets(words, TIME_TEXT))
     result = view_rows(words, RESULTS, RESULT_WORDS)[words[N_RESULTS]]
     result[R_TAG], result[R_AT] = row[Q_TAG], words[EPOCH] + words[NOW]
     result[R_STATUS], result[R_TYPE] = status, row[Q_TYPE]
@@ -210,7 +209,7 @@ def end_line(words: Any, packet: Any, put: Any, status: Any, slot: Any, number: 
 
 
 @compile_bare
-def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
+def accept(words: Any, packet: Any, size: Any, slot: Any) -> Any:
     """Write the line of a reply that belongs to a slot, or count it; whether it was understood.
 
     Where denials are counted, answers are left to the reference engine.
@@ -257,7 +256,7 @@ def accept(words: Any, packet: Any, size: Any, channel: Any, slot: Any) -> Any:
     words[LAST_LENGTH], words[LAST_TAG] = row[Q_LENGTH], row[Q_TAG]
     for i in range(row[Q_LENGTH]):
         last[i] = question[slot, i]
-    release_slot(words, slot, channel)
+    release_slot(words, slot)
     return True
 
 
@@ -283,23 +282,24 @@ def read_batch(words: Any, channel: Any, n: Any) -> Any:
         view_cells(words, RECEIVE_CELLS, RECEIVE_CELL),
         view_rows(words, RECEIVE_HEADERS, HEADER_WORDS),
     )
-    idents, sources = view_idents(words, TABLE), view_rows(words, SOURCES, ADDRESS_WORDS)
+    sources = view_rows(words, SOURCES, ADDRESS_WORDS)
     slots, servers = (
         view_rows(words, SLOTS, SLOT_WORDS),
         view_rows(words, SERVERS, SERVER_WORDS),
     )
+    write_time(view_octets(words, TIME_TEXT), 0, words[EPOCH] + words[NOW])
     for i in range(n):
         packet, size = cells[i], min(headers[i, H_RECEIVED] & _LOWER_HALF, RECEIVE_CELL)
         slot: Any = NOTHING
         if size >= _HEADER:
-            slot = np.int64(idents[channel, np.int64(packet[0]) << 8 | np.int64(packet[1])])
+            slot = find_slot(words, channel, read_two(packet, 0))
         source: Any = 0
         if words[QUERIES]:
             source = sources[i, 0]
             # The socket is shared by all servers: another server's id is none of this query.
             if slot != NOTHING and source != servers[slots[slot, Q_SERVER], S_ADDRESS]:
                 slot = NOTHING
-        if slot == NOTHING or not accept(words, packet, size, channel, slot):
+        if slot == NOTHING or not accept(words, packet, size, slot):
             leave(words, packet, size, channel, slot, source)
 
 

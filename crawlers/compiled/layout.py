@@ -50,7 +50,7 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     SERVERS,
     CHANNELS,
     POLLED,
-    TABLE,
+    TABLE,  # first slot of each list of slots, or NOTHING: see PLACES_PER_SLOT
     DEADLINES,
     SLOTS,
     QUESTIONS,
@@ -80,7 +80,9 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     RECORDS,  # of all lines in OUT; empty: they are not listed
     QUERIES,  # tag, server, zone and type of each name in TEXT; absent (0): servers take turns
     SOURCES,  # where the datagrams of one system call came from
-) = range(40, 73)
+    NEXT_SLOTS,  # the slot behind each slot in the list that it is part of, or NOTHING
+    TIME_TEXT,  # when the packets of one system call came, as lines state it
+) = range(40, 75)
 # Added to the word of a region's address it gives the word of its length in octets.
 LENGTHS = 40
 N_WORDS = 120
@@ -109,7 +111,7 @@ CHANNEL_WORDS = 2
     Q_SENT_AT,
     Q_TAG,
     Q_CHANNEL,
-    Q_IDENT,
+    Q_IDENT,  # NOTHING where the slot is free
     Q_LENGTH,  # of the question section, in octets
     Q_TYPE,  # index of the type
     Q_SERVER,  # row of the server
@@ -157,8 +159,12 @@ MOST_RESULTS = 1 << 15
 U_CHANNEL, U_SLOT, U_SIZE, U_AT, U_SOURCE = range(5)
 UNUSUAL_WORDS = 5
 
-IDENTS = 1 << 16
 NOTHING = -1
+# A slot is found by its channel and id, in one of several times as many short lists as there are
+# slots: a row for each possible id would be read at random places of several MiB.
+PLACES_PER_SLOT = 4
+# Added to an id for each channel before it, so that equal ids are in different lists.
+PLACE_STEP = 40_503
 NEVER = 1 << 62
 # Datagrams of one system call, and octets of the cells for them.
 BATCH = 64
@@ -185,3 +191,4 @@ LONGEST_LINE = 1 << 14
 OUT_OCTETS = 3 << 20
 # Text of a server in lines, and of a type.
 SERVER_TEXT, TYPE_TEXT = 160, 8
+TIME_OCTETS = 24

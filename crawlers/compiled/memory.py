@@ -8,7 +8,7 @@ from typing import Any
 
 from crawlers.compiled import layout as m
 
-_WORD = 8
+_WORD, _NUMBER = 8, 4
 _PAGE = 4_096
 
 
@@ -33,7 +33,9 @@ class Memory:
             m.SERVERS: servers * m.SERVER_WORDS * _WORD,
             m.CHANNELS: channels * m.CHANNEL_WORDS * _WORD,
             m.POLLED: max(channels, polled) * _WORD,
-            m.TABLE: channels * m.IDENTS * 4,
+            m.TABLE: _count_places(slots) * _NUMBER,
+            m.NEXT_SLOTS: slots * _NUMBER,
+            m.TIME_TEXT: m.TIME_OCTETS,
             m.DEADLINES: slots * _WORD,
             m.SLOTS: slots * m.SLOT_WORDS * _WORD,
             m.QUESTIONS: slots * m.QUESTION_CELL,
@@ -67,7 +69,7 @@ class Memory:
         self._sizes, self._starts = sizes, starts
         octets = (end + _PAGE - 1) // _PAGE * _PAGE
         self._block = mmap.mmap(-1, octets, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        # The table of slots is read at random places.
+        # Slots and lines are read and written at random places.
         with contextlib.suppress(OSError):
             self._block.madvise(mmap.MADV_HUGEPAGE)
         self._view = memoryview(self._block)
@@ -78,6 +80,9 @@ class Memory:
             self.words[m.LENGTHS + region] = sizes[region]
         self._connect_cells(m.RECEIVE_HEADERS, m.RECEIVE_VECTORS, m.RECEIVE_CELLS, m.RECEIVE_CELL)
         self._connect_cells(m.SEND_HEADERS, m.SEND_VECTORS, m.SEND_CELLS, m.SEND_CELL)
+        self._slots = self.rows(m.SLOTS)
+        self._table = self.octets(m.TABLE).cast("i")
+        self._next_slots = self.octets(m.NEXT_SLOTS).cast("i")
         self._clear_slots(slots)
         self.words[m.QUERIES] = 0
         self._text = b""
@@ -93,9 +98,33 @@ class Memory:
         start = self._starts[region]
         return self._view[start : start + self._sizes[region]]
 
-    def idents(self) -> memoryview:
-        """The table of slots: 65,536 numbers for each channel."""
-        return self.octets(m.TABLE).cast("i")
+    def link_slot(self, slot: int, channel: int, ident: int) -> None:
+        """Let the loop find a slot by its channel and id."""
+        row = slot * m.SLOT_WORDS
+        self._slots[row + m.Q_CHANNEL], self._slots[row + m.Q_IDENT] = channel, ident
+        place = self._place_of(slot)
+        self._next_slots[slot], self._table[place] = self._table[place], slot
+
+    def unlink_slot(self, slot: int) -> None:
+        """Let the loop find a slot no longer; its row loses the id."""
+        place, following = self._place_of(slot), self._next_slots
+        self._slots[slot * m.SLOT_WORDS + m.Q_IDENT] = m.NOTHING
+        if self._table[place] == slot:
+            self._table[place] = following[slot]
+            return
+        at = self._table[place]
+        while following[at] != slot:
+            at = following[at]
+        following[at] = following[slot]
+
+    def is_linked(self, slot: int) -> bool:
+        """Whether a slot belongs to a query in flight."""
+        return self._slots[slot * m.SLOT_WORDS + m.Q_IDENT] != m.NOTHING
+
+    def _place_of(self, slot: int) -> int:
+        row = slot * m.SLOT_WORDS
+        channel, ident = self._slots[row + m.Q_CHANNEL], self._slots[row + m.Q_IDENT]
+        return (ident + channel * m.PLACE_STEP) & (len(self._table) - 1)
 
     def set_text(self, text: bytes) -> None:
         """Let the loop read names from ``text``, one per line."""
@@ -153,6 +182,12 @@ class Memory:
         table[:] = b"\xff" * len(table)
         for slot in range(slots):
             free[slot] = slots - 1 - slot
+            self._slots[slot * m.SLOT_WORDS + m.Q_IDENT] = m.NOTHING
             deadlines[slot] = m.NEVER
         self.words[m.N_SLOTS] = self.words[m.N_FREE] = slots
         self.words[m.NEXT_DUE] = m.NEVER
+
+
+def _count_places(slots: int) -> int:
+    """A power of two, at least so many times the slots."""
+    return 1 << (m.PLACES_PER_SLOT * slots - 1).bit_length()

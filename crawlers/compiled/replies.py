@@ -20,7 +20,7 @@ from crawlers.compiled.layout import (
 )
 from crawlers.compiled.names import REFUSED, read_name
 from crawlers.compiled.records import MOST_RECORD, NAME_FIELD, list_record, read_four, read_two
-from crawlers.compiled.text import write_number, write_padded, write_part, write_text, write_time
+from crawlers.compiled.text import write_number, write_padded, write_part, write_text
 
 _CNAME, _SOA, _OPT = 5, 6, 41
 _AA = 4
@@ -223,13 +223,13 @@ def skip_additionals(packet: Any, size: Any, at: Any, count: Any) -> Any:
 
 
 @compile_bare
-def write_end(out: Any, put: Any, server: Any, length: Any, rtt_us: Any, at_us: Any) -> Any:
-    """Write the end of a line: server, round trip and time."""
+def write_end(out: Any, put: Any, server: Any, length: Any, rtt_us: Any, time_text: Any) -> Any:
+    """Write the end of a line: server, round trip and time, which is text already."""
     put = write_part(out, put, server, 0, length)
     put = write_number(out, put, rtt_us // 1000)
     out[put] = _DOT
     put = write_padded(out, put + 1, rtt_us % 1000, 3)
-    put = write_time(out, write_text(out, put, _AT_FIELD), at_us)
+    put = write_text(out, write_text(out, put, _AT_FIELD), time_text)
     return write_text(out, put, _END)
 
 

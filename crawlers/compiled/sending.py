@@ -32,9 +32,11 @@ from crawlers.compiled.layout import (
     N_SERVERS,
     N_TYPES,
     NEXT_DUE,
+    NEXT_SLOTS,
     NEXT_TAG,
     NOTHING,
     NOW,
+    PLACE_STEP,
     Q_CHANNEL,
     Q_IDENT,
     Q_LENGTH,
@@ -88,7 +90,7 @@ from crawlers.compiled.layout import (
 from crawlers.compiled.names import encode_line
 from crawlers.compiled.views import (
     view_cells,
-    view_idents,
+    view_numbers,
     view_octet,
     view_octets,
     view_rows,
@@ -131,14 +133,55 @@ def mix_cases(words: Any, packet: Any, begin: Any, end: Any) -> Any:
 
 
 @compile_bare
+def find_place(words: Any, channel: Any, ident: Any) -> Any:
+    """Return the number of the list of slots that an id of a channel belongs to."""
+    # The number of lists is a power of two.
+    return (ident + channel * PLACE_STEP) & (len(view_numbers(words, TABLE)) - 1)
+
+
+@compile_bare
+def find_slot(words: Any, channel: Any, ident: Any) -> Any:
+    """Return the slot of an id of a channel, or ``NOTHING``."""
+    slots, following = view_rows(words, SLOTS, SLOT_WORDS), view_numbers(words, NEXT_SLOTS)
+    slot = np.int64(view_numbers(words, TABLE)[find_place(words, channel, ident)])
+    while slot != NOTHING and (slots[slot, Q_IDENT] != ident or slots[slot, Q_CHANNEL] != channel):
+        slot = np.int64(following[slot])
+    return slot
+
+
+@compile_bare
+def link_slot(words: Any, slot: Any) -> Any:
+    """Let a slot be found by the channel and id in its row."""
+    row = view_rows(words, SLOTS, SLOT_WORDS)[slot]
+    table, place = view_numbers(words, TABLE), find_place(words, row[Q_CHANNEL], row[Q_IDENT])
+    view_numbers(words, NEXT_SLOTS)[slot] = table[place]
+    table[place] = slot
+
+
+@compile_bare
+def unlink_slot(words: Any, slot: Any) -> Any:
+    """Let a slot be found no longer; its row loses the id."""
+    row, following = view_rows(words, SLOTS, SLOT_WORDS)[slot], view_numbers(words, NEXT_SLOTS)
+    table, place = view_numbers(words, TABLE), find_place(words, row[Q_CHANNEL], row[Q_IDENT])
+    row[Q_IDENT] = NOTHING
+    at = np.int64(table[place])
+    if at == slot:
+        table[place] = following[slot]
+        return
+    while following[at] != slot:
+        at = np.int64(following[at])
+    following[at] = following[slot]
+
+
+@compile_bare
 def choose_ident(words: Any, channel: Any) -> Any:
     """Return an unpredictable id that no query of this channel uses, or ``NOTHING``."""
-    table, random = view_idents(words, TABLE), view_octets(words, RANDOM)
+    random = view_octets(words, RANDOM)
     for _ in range(16):
         at = words[RANDOM_AT]
         words[RANDOM_AT] = at + 2
         ident = np.int64(random[at]) << 8 | np.int64(random[at + 1])
-        if table[channel, ident] == NOTHING:
+        if find_slot(words, channel, ident) == NOTHING:
             return ident
     return NOTHING
 
@@ -277,7 +320,7 @@ def build_batch(words: Any, channel: Any, wanted: Any) -> Any:
             defer_question(words, line_end)
             continue
         slots[slot, Q_SENT_AT] = words[TEXT_AT]
-        view_idents(words, TABLE)[channel, slots[slot, Q_IDENT]] = slot
+        link_slot(words, slot)
         vectors[built, 1] = size
         if words[QUERIES]:
             address_query(words, slot, built)
@@ -287,15 +330,15 @@ def build_batch(words: Any, channel: Any, wanted: Any) -> Any:
 
 
 @compile_bare
-def cancel_rest(words: Any, channel: Any, taken: Any, built: Any) -> Any:
+def cancel_rest(words: Any, taken: Any, built: Any) -> Any:
     """Return the cursor to the first query that the kernel did not take."""
     slots, free = view_rows(words, SLOTS, SLOT_WORDS), view_words(words, FREE)
-    table, first = view_idents(words, TABLE), free[words[N_FREE] - 1 - taken]
+    first = free[words[N_FREE] - 1 - taken]
     words[TEXT_AT] = slots[first, Q_SENT_AT]
     words[TYPE_AT] = 0 if words[QUERIES] else slots[first, Q_TYPE]
     words[NEXT_TAG] -= built - taken
     for i in range(taken, built):
-        table[channel, slots[free[words[N_FREE] - 1 - i], Q_IDENT]] = NOTHING
+        unlink_slot(words, free[words[N_FREE] - 1 - i])
 
 
 @compile_bare
@@ -305,7 +348,7 @@ def send_batch(words: Any, server: Any, channel: Any, wanted: Any) -> Any:
     built = build_batch(words, channel, wanted)
     taken = transmit(words, channel, built) if built else 0
     if taken < built:
-        cancel_rest(words, channel, taken, built)
+        cancel_rest(words, taken, built)
     servers = view_rows(words, SERVERS, SERVER_WORDS)
     for i in range(taken):
         slot = free[words[N_FREE] - 1 - i]

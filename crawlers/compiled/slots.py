@@ -44,7 +44,6 @@ class LoopRun(Run):
         self._memory = memory
         self._words = memory.words
         self._servers = memory.rows(m.SERVERS)
-        self._table = memory.idents()
         self._slots = memory.rows(m.SLOTS)
         self._free = memory.rows(m.FREE)
         self._deadlines = memory.rows(m.DEADLINES)
@@ -186,8 +185,7 @@ class LoopRun(Run):
         return self._slots[slot * m.SLOT_WORDS : (slot + 1) * m.SLOT_WORDS]
 
     def _is_used(self, slot: int) -> bool:
-        row = self._row(slot)
-        return self._table[row[m.Q_CHANNEL] * m.IDENTS + row[m.Q_IDENT]] == slot
+        return self._memory.is_linked(slot)
 
     def _place(self, slot: int) -> tuple[Channel, bytes]:
         return self._channel_of(slot), self._row(slot)[m.Q_IDENT].to_bytes(2, "big")
@@ -203,7 +201,7 @@ class LoopRun(Run):
     def _release(self, slot: int) -> None:
         """Free a slot and its id, as the loop does."""
         row, words, peer = self._row(slot), self._words, self._channel_of(slot).peer
-        self._table[row[m.Q_CHANNEL] * m.IDENTS + row[m.Q_IDENT]] = m.NOTHING
+        self._memory.unlink_slot(slot)
         self._deadlines[slot] = m.NEVER
         self._free[words[m.N_FREE]] = slot
         words[m.N_FREE] += 1

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from core.jit import Imported, compile_inlined
-from crawlers.compiled.layout import IDENTS, LENGTHS, N_WORDS
+from crawlers.compiled.layout import LENGTHS, N_WORDS
 
 view_array: Any = Imported("core.native.memory_views", "view_array")
-_WORD, _IDENT = 8, 4
+_WORD, _NUMBER = 8, 4
 
 
 @compile_inlined
@@ -53,7 +53,6 @@ def view_cells(words: Any, region: Any, octets: Any) -> Any:
 
 
 @compile_inlined
-def view_idents(words: Any, region: Any) -> Any:
-    """Return the table of slots by channel and id of a query, 32-bit numbers."""
-    channels = words[LENGTHS + region] // (_IDENT * IDENTS)
-    return view_array(words[region], (channels, IDENTS), np.int32)
+def view_numbers(words: Any, region: Any) -> Any:
+    """Return a region as 32-bit numbers."""
+    return view_array(words[region], (words[LENGTHS + region] // _NUMBER,), np.int32)
