@@ -13,8 +13,10 @@ from crawlers.compiled.slots import Step
 _FOLDER = Path(__file__).parent
 _CALLS = ("clock_gettime", "nanosleep", "ppoll", "recvmmsg", "sendmmsg", "__errno_location")
 _STEP = object_code.Named("crawlers.compiled.exchange", "step", _CALLS)
+_GATHER = object_code.Named("crawlers.files.gathering", "gather")
 # What the loop is made of, besides the compiler.
 _PARTS = ("exchange", "layout", "names", "records", "replies", "sending", "system_calls", "text")
+_GATHER_FILE = _FOLDER.parent / "files" / "gathering.py"
 
 log = logging.getLogger(__name__)
 
@@ -26,11 +28,9 @@ def load_step(announce: Callable[[], None] | None) -> Step | None:
     """
     if not is_possible():
         return None
-    core = Path(jit.__file__).parent
-    sources = [_FOLDER / f"{part}.py" for part in (*_PARTS, "views")]
-    sources += [core / "jit.py", core / "native" / "memory_views.py"]
+    sources = [_FOLDER / f"{part}.py" for part in _PARTS]
     try:
-        return object_code.load_native(_STEP, sources, announce)
+        return object_code.load_native(_STEP, [*sources, *_common_sources()], announce)
     except FileNotFoundError:
         return None
     except Exception:
@@ -39,13 +39,25 @@ def load_step(announce: Callable[[], None] | None) -> Step | None:
         return None
 
 
+def load_gather() -> object_code.Native:
+    """The writer of columns, for results of the loop; it is compiled where it is not yet."""
+    sources = [_GATHER_FILE, _FOLDER / "layout.py", *_common_sources()]
+    return object_code.load_native(_GATHER, sources, _announce)
+
+
+def _common_sources() -> list[Path]:
+    core = Path(jit.__file__).parent
+    return [_FOLDER / "views.py", core / "jit.py", core / "native" / "memory_views.py"]
+
+
 def main() -> None:
-    """Compile the loop where it is not compiled yet: part of the set-up."""
-    load_step(_announce)
+    """Compile the loop and the writer of columns where they are not yet: part of the set-up."""
+    if load_step(_announce):
+        load_gather()
 
 
 def _announce() -> None:
-    sys.stderr.write("· compiling the loop of the bulk resolver\n")
+    sys.stderr.write("· compiling a loop of the bulk resolver\n")
 
 
 def announce_compilation() -> None:

@@ -1,22 +1,24 @@
-"""Columns from results of the compiled loop: rows of numbers state where each value is in the text.
+"""Columns from results of the compiled loop, which states where each value is in its text.
 
-No text is parsed: what is between two values is an element of the same Arrow array as the values,
-and is left out when these are put in order.
+No text is parsed, and no value becomes an object of Python: ``gathering`` writes the buffers of
+Arrow arrays.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from core.native.object_code import Native
 from core.statuses import DnsStatus
 from crawlers.compiled import layout as m
+from crawlers.compiled.loading import load_gather
 from crawlers.dns.message import TYPE_CODES
 from crawlers.engine.config import Lines
+from crawlers.files import gathering as g
 from lake import columns
 
 Integers = npt.NDArray[np.int64]
@@ -46,7 +48,6 @@ _PLACE_OF_TYPE = np.zeros(max(TYPE_CODES.values()) + 1, np.int32)
 _PLACE_OF_TYPE[list(TYPE_CODES.values())] = np.arange(len(TYPE_CODES))
 # By number, as the loop has them.
 _STATUSES = _texts([DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN])
-_ADDRESS_OCTETS = 16
 
 
 @dataclass(slots=True)
@@ -64,6 +65,7 @@ class WaitingLines:
 
     def __init__(self, types_per_name: int) -> None:
         self._types_per_name = types_per_name
+        self._gather: Native | None = None
         self._steps: list[_Step] = []
         self._n_waiting = 0
         self._names = Lines(b"", b"", 0)
@@ -89,13 +91,16 @@ class WaitingLines:
 
     def pop(self, last_tag: int) -> dict[str, pa.Array]:
         """Columns of the questions up to a number, in the order of the list."""
-        batch = _join(self._steps)
-        is_chosen = batch.is_waiting & (batch.rows[:, m.R_TAG] <= last_tag)
+        self._gather = self._gather or load_gather()
+        tags = np.concatenate([step.rows[:, m.R_TAG] for step in self._steps])
+        is_waiting = np.concatenate([step.is_waiting for step in self._steps])
+        is_chosen = is_waiting & (tags <= last_tag)
         order = np.flatnonzero(is_chosen)
-        order = order[np.argsort(batch.rows[order, m.R_TAG], kind="stable")]
-        found = _build_columns(batch, order, self._names)
-        found["name_id"] = _numbers(batch.rows[order, m.R_TAG] // self._types_per_name)
-        self._note_written(batch.is_waiting & ~is_chosen)
+        order = order[np.argsort(tags[order], kind="stable")]
+        columns_ = _Columns(self._steps, order, self._types_per_name)
+        columns_.fill(self._gather)
+        found = columns_.arrays(self._names)
+        self._note_written(is_waiting & ~is_chosen)
         self._n_waiting -= len(order)
         self.octets = sum(len(step.text) for step in self._steps)
         return found
@@ -108,123 +113,122 @@ class WaitingLines:
         self._steps = [replace(step, is_waiting=part) for step, part in pairs if part.any()]
 
 
-def _join(steps: list[_Step]) -> _Step:
-    """All steps as one; offsets become those of the whole text."""
-    rows = np.concatenate([step.rows for step in steps])
-    records = np.concatenate([step.records for step in steps])
-    starts = np.cumsum([0, *(len(step.text) for step in steps[:-1])])
-    shift = np.repeat(starts, [len(step.rows) for step in steps])
-    for column in (m.R_NAME, m.R_NAME_END):
-        rows[:, column] += shift
-    shift = np.repeat(starts, [len(step.records) for step in steps])
-    for column in (m.A_NAME, m.A_NAME_END, m.A_DATA, m.A_DATA_END):
-        records[:, column] += shift
-    text = b"".join([step.text for step in steps])
-    return _Step(text, rows, records, np.concatenate([step.is_waiting for step in steps]))
+class _Columns:
+    """Buffers for the results at the places ``order`` in steps, and the arrays in them."""
 
+    def __init__(self, steps: Sequence[_Step], order: Integers, types_per_name: int) -> None:
+        self._n = n = len(order)
+        self._words = np.zeros(m.N_WORDS, np.int64)
+        self._words[g.N_ROWS], self._words[g.TYPES_PER_NAME] = n, types_per_name
+        self._buffers: dict[int, npt.NDArray[Any]] = {}
+        n_answers, n_authorities = self._set_places(steps, order)
+        octets = sum(len(step.text) for step in steps)
+        for region, dtype in (
+            *((region, np.int64) for region in (g.NAME_IDS, g.RTTS, g.TIMES)),
+            *((region, np.int32) for region in (g.TYPES, g.STATUSES, g.SERVERS)),
+        ):
+            self._reserve(region, n, dtype)
+        for region in (g.NAME_OFFSETS, g.IPV4_OFFSETS, g.IPV6_OFFSETS):
+            self._reserve_offsets(region, n)
+        self._reserve(g.NAME_OCTETS, octets, np.uint8)
+        self._reserve(g.IPV4_VALUES, n_answers, np.int32)
+        self._reserve(g.IPV6_OCTETS, n_answers * g.ADDRESS_OCTETS, np.uint8)
+        self._reserve_section(g.ANSWER_REGIONS, n_answers, octets)
+        self._reserve_section(g.AUTHORITY_REGIONS, n_authorities, octets)
 
-class _Fields(NamedTuple):
-    """Values in the text, and what is between them, as elements of one array of strings.
+    def _set_places(self, steps: Sequence[_Step], order: Integers) -> tuple[int, int]:
+        """State where each result is; return how many records its sections have."""
+        counts = [len(step.rows) for step in steps]
+        of_rows = [step.rows[:, [m.R_ANSWERS, m.R_AUTHORITIES]] for step in steps]
+        firsts = [rows.sum(axis=1).cumsum() - rows.sum(axis=1) for rows in of_rows]
+        places = np.empty((len(order), g.PLACE_WORDS), np.int64)
+        places[:, 0] = np.repeat(np.arange(len(steps)), counts)[order]
+        places[:, 1] = np.concatenate([np.arange(count) for count in counts])[order]
+        places[:, 2] = np.concatenate(firsts)[order]
+        texts = [np.frombuffer(step.text, np.uint8) for step in steps]
+        table = [
+            (text.ctypes.data, len(text), step.rows.ctypes.data, len(step.rows))
+            + (step.records.ctypes.data, len(step.records))
+            for step, text in zip(steps, texts, strict=True)
+        ]
+        self._set(g.STEPS, np.array(table, np.int64))
+        self._set(g.PLACES, places)
+        n_answers, n_authorities = np.concatenate(of_rows)[order].sum(axis=0)
+        return int(n_answers), int(n_authorities)
 
-    ``of_rows`` are the elements of the rows' names, ``of_records`` those of the records' owners,
-    each followed by the record's data two elements later.
-    """
+    def _set(self, region: int, buffer: npt.NDArray[Any]) -> None:
+        self._buffers[region] = buffer
+        self._words[region] = buffer.ctypes.data
+        self._words[m.LENGTHS + region] = buffer.nbytes
 
-    texts: pa.StringArray
-    of_rows: Integers
-    of_records: Integers
+    def _reserve(self, region: int, n: int, dtype: type) -> None:
+        # Memory that is not written to is not used, so that octets may be many too many.
+        self._set(region, np.empty(n, dtype))
 
+    def _reserve_offsets(self, region: int, n: int) -> None:
+        self._reserve(region, n + 1, np.int32)
+        self._buffers[region][0] = 0
 
-def _find_fields(batch: _Step, first: Integers, counts: Integers) -> _Fields:
-    """``first`` and ``counts`` (rows,) are the first record of each row and their number."""
-    n_rows, n_records = len(batch.rows), len(batch.records)
-    # In the text a row's name is followed by its records' owners and data.
-    of_rows = np.arange(n_rows) + 2 * first
-    of_records = np.repeat(np.arange(n_rows), counts) + 1 + 2 * np.arange(n_records)
-    offsets = np.empty(2 * (n_rows + 2 * n_records) + 1, np.int32)
-    pairs = offsets[:-1].reshape(-1, 2)
-    pairs[of_rows] = batch.rows[:, m.R_NAME : m.R_NAME_END + 1]
-    pairs[of_records] = batch.records[:, m.A_NAME : m.A_NAME_END + 1]
-    pairs[of_records + 1] = batch.records[:, m.A_DATA : m.A_DATA_END + 1]
-    offsets[-1] = len(batch.text)
-    buffers = pa.py_buffer(offsets), pa.py_buffer(batch.text)
-    texts = pa.StringArray.from_buffers(len(offsets) - 1, *buffers)
-    return _Fields(texts, 2 * of_rows, 2 * of_records)
+    def _reserve_section(self, regions: int, n_records: int, octets: int) -> None:
+        self._reserve_offsets(regions + g.LIST_OFFSETS, self._n)
+        for region in (g.RECORD_NAME_OFFSETS, g.RECORD_DATA_OFFSETS):
+            self._reserve_offsets(regions + region, n_records)
+        self._reserve(regions + g.RECORD_TYPES, n_records, np.int32)
+        self._reserve(regions + g.RECORD_TTLS, n_records, np.int64)
+        for region in (g.RECORD_NAMES, g.RECORD_DATA):
+            self._reserve(regions + region, octets, np.uint8)
 
+    def fill(self, gather: Native) -> None:
+        """Write all results to the buffers."""
+        gather(self._words.ctypes.data)
 
-def _build_columns(batch: _Step, order: Integers, names: Lines) -> dict[str, pa.Array]:
-    n, counts = len(order), batch.rows[:, m.R_ANSWERS] + batch.rows[:, m.R_AUTHORITIES]
-    first = np.cumsum(counts) - counts
-    fields = _find_fields(batch, first, counts)
-    rows = batch.rows[order].T.copy()
-    n_answers = rows[m.R_ANSWERS]
-    answers = _list_records(first[order], n_answers)
-    authorities = _list_records(first[order] + n_answers, rows[m.R_AUTHORITIES])
-    in_answers = batch.records[answers.records]
-    return {
-        "name": fields.texts.take(_numbers(fields.of_rows[order])),
-        "type": _texts(names.types).take(_numbers(rows[m.R_TYPE])),
-        "status": _STATUSES.take(_numbers(rows[m.R_STATUS])),
-        "ipv4": _ipv4_addresses(answers, in_answers),
-        "ipv6": _ipv6_addresses(answers, in_answers),
-        "answers": _records_column(batch, fields, answers),
-        "authorities": _records_column(batch, fields, authorities),
-        "resolver": _texts(names.servers).take(_numbers(rows[m.R_SERVER])),
-        "protocol": pa.repeat(_texts(["udp"])[0], n),
-        "attempts": _numbers(np.ones(n, np.int32)),
-        "rtt_ms": _numbers(rows[m.R_RTT] / 1000),
-        "at": _numbers(rows[m.R_AT], pa.timestamp("us", tz="UTC")),
-        "subnet": pa.nulls(n, pa.string()),
-        "scope": pa.nulls(n, pa.int16()),
-    }
+    def arrays(self, names: Lines) -> dict[str, pa.Array]:
+        """The columns; ``names`` are those of types and servers."""
+        n, kept = self._n, self._buffers
+        return {
+            "name_id": _numbers(kept[g.NAME_IDS]),
+            "name": self._strings(g.NAME_OFFSETS, g.NAME_OCTETS),
+            "type": _texts(names.types).take(_numbers(kept[g.TYPES])),
+            "status": _STATUSES.take(_numbers(kept[g.STATUSES])),
+            "ipv4": self._ipv4_addresses(),
+            "ipv6": self._ipv6_addresses(),
+            "answers": self._records(g.ANSWER_REGIONS),
+            "authorities": self._records(g.AUTHORITY_REGIONS),
+            "resolver": _texts(names.servers).take(_numbers(kept[g.SERVERS])),
+            "protocol": pa.repeat(_texts(["udp"])[0], n),
+            "attempts": _numbers(np.ones(n, np.int32)),
+            "rtt_ms": _numbers(kept[g.RTTS] / 1000),
+            "at": _numbers(kept[g.TIMES], pa.timestamp("us", tz="UTC")),
+            "subnet": pa.nulls(n, pa.string()),
+            "scope": pa.nulls(n, pa.int16()),
+        }
 
+    def _strings(self, offsets: int, octets: int) -> pa.StringArray:
+        ends = self._buffers[offsets]
+        buffers = pa.py_buffer(ends), pa.py_buffer(self._buffers[octets][: ends[-1]])
+        return pa.StringArray.from_buffers(len(ends) - 1, *buffers)
 
-class _Lists(NamedTuple):
-    """Numbers of records in lists, and where each list begins and ends (one offset more)."""
+    def _records(self, regions: int) -> pa.ListArray:
+        kept = self._buffers
+        types = _PLACE_OF_TYPE[kept[regions + g.RECORD_TYPES]]
+        arrays = [
+            self._strings(regions + g.RECORD_NAME_OFFSETS, regions + g.RECORD_NAMES),
+            _TYPE_NAMES.take(_numbers(types)),
+            _numbers(kept[regions + g.RECORD_TTLS]),
+            self._strings(regions + g.RECORD_DATA_OFFSETS, regions + g.RECORD_DATA),
+        ]
+        records = pa.StructArray.from_arrays(arrays, fields=list(columns.RECORD))
+        return pa.ListArray.from_arrays(_numbers(kept[regions + g.LIST_OFFSETS]), records)
 
-    records: Integers
-    offsets: npt.NDArray[np.int32]
+    def _ipv4_addresses(self) -> pa.ListArray:
+        numbers = self._buffers[g.IPV4_VALUES][: self._words[g.N_IPV4]]
+        offsets = _numbers(self._buffers[g.IPV4_OFFSETS])
+        return pa.ListArray.from_arrays(offsets, _numbers(numbers.view(np.uint32)))
 
-
-def _list_records(first: Integers, counts: Integers) -> _Lists:
-    offsets = np.append(0, np.cumsum(counts)).astype(np.int32)
-    records = np.repeat(first - offsets[:-1], counts) + np.arange(offsets[-1])
-    return _Lists(records, offsets)
-
-
-def _records_column(batch: _Step, fields: _Fields, lists: _Lists) -> pa.ListArray:
-    codes, places = batch.records[lists.records, m.A_TYPE], fields.of_records[lists.records]
-    data = fields.texts.take(_numbers(places + 2))
-    if (codes == TYPE_CODES["TXT"]).any():
-        # The only escapes that the loop writes are those of quotation marks around strings.
-        data = pc.replace_substring(data, "\\", "")
-    arrays = [
-        fields.texts.take(_numbers(places)),
-        _TYPE_NAMES.take(_numbers(_PLACE_OF_TYPE[codes])),
-        _numbers(batch.records[lists.records, m.A_TTL]),
-        data,
-    ]
-    records = pa.StructArray.from_arrays(arrays, fields=list(columns.RECORD))
-    return pa.ListArray.from_arrays(_numbers(lists.offsets), records)
-
-
-def _ipv4_addresses(lists: _Lists, records: Integers) -> pa.ListArray:
-    is_wanted = records[:, m.A_TYPE] == TYPE_CODES["A"]
-    numbers = records[is_wanted, m.A_LOWER].astype(np.uint32)
-    return pa.ListArray.from_arrays(_count_wanted(lists, is_wanted), _numbers(numbers))
-
-
-def _ipv6_addresses(lists: _Lists, records: Integers) -> pa.ListArray:
-    is_wanted = records[:, m.A_TYPE] == TYPE_CODES["AAAA"]
-    halves = records[is_wanted, m.A_UPPER : m.A_LOWER + 1].astype(">i8")
-    offsets = np.arange(len(halves) + 1, dtype=np.int32) * _ADDRESS_OCTETS
-    octets = pa.py_buffer(halves.tobytes())
-    addresses = pa.BinaryArray.from_buffers(
-        pa.binary(), len(halves), [None, pa.py_buffer(offsets), octets]
-    )
-    return pa.ListArray.from_arrays(_count_wanted(lists, is_wanted), addresses)
-
-
-def _count_wanted(lists: _Lists, is_wanted: npt.NDArray[np.bool_]) -> pa.Array:
-    """Offsets of the lists when only the wanted records are left in them."""
-    return _numbers(np.append(0, np.cumsum(is_wanted))[lists.offsets].astype(np.int32))
+    def _ipv6_addresses(self) -> pa.ListArray:
+        n = int(self._words[g.N_IPV6])
+        ends = np.arange(n + 1, dtype=np.int32) * g.ADDRESS_OCTETS
+        octets = self._buffers[g.IPV6_OCTETS][: n * g.ADDRESS_OCTETS]
+        buffers = [None, pa.py_buffer(ends), pa.py_buffer(octets)]
+        addresses = pa.BinaryArray.from_buffers(pa.binary(), n, buffers)
+        return pa.ListArray.from_arrays(_numbers(self._buffers[g.IPV6_OFFSETS]), addresses)

@@ -15,6 +15,11 @@ _BLOCK_OCTETS = 1 << 16
 _LONGEST_LINE = 4_096
 _KEPT_REJECTIONS = 20
 _PLAIN = b"abcdefghijklmnopqrstuvwxyz0123456789-_.\n"
+_DOTS_FOR_ENDS = bytes.maketrans(b"\n", b".")
+# Every octet but those that separate names, or labels, becomes the same one.
+_NAME_RUNS = bytes(10 if octet == 10 else 120 for octet in range(256))
+_LABEL_RUNS = bytes(46 if octet in b".\n" else 120 for octet in range(256))
+_TOO_LONG_NAME, _TOO_LONG_LABEL = b"x" * 254, b"x" * 64
 _SEPARATORS = re.compile(r"[\s,;]")
 _NAME = re.compile(r"[a-z0-9_*-]{1,63}(\.[a-z0-9_-]{1,63})*")
 _make = tuple.__new__
@@ -104,18 +109,18 @@ class NameList:
 
     def _read_names(self, block: bytes) -> bytes:
         """Names of whole lines; most blocks hold nothing but plain names."""
-        lower = block.lower().replace(b"\r\n", b"\n")
-        dotted = b"\n" + lower + b"\n"
+        lower = block.lower()
+        if b"\r" in lower:
+            lower = lower.replace(b"\r\n", b"\n")
         is_plain = (
             not lower.translate(None, _PLAIN)
-            and b".\n" not in dotted
-            and b"\n." not in dotted
-            and b"\n\n" not in dotted
-            and b".." not in dotted
+            # Neither an empty line nor an empty label.
+            and b".." not in b"." + lower.translate(_DOTS_FOR_ENDS) + b"."
+            and _TOO_LONG_LABEL not in lower.translate(_LABEL_RUNS)
+            and _TOO_LONG_NAME not in lower.translate(_NAME_RUNS)
         )
-        # A line of at most 63 characters has no label that is longer.
-        if is_plain and max(map(len, lines := lower.split(b"\n"))) < 64:
-            self._line += len(lines)
+        if is_plain:
+            self._line += lower.count(b"\n") + 1
             return lower
         names = [name for line in block.split(b"\n") if (name := self._read_line(line))]
         return "\n".join(names).encode("ascii")
