@@ -6,7 +6,6 @@ from socket import AF_INET6, inet_aton, inet_pton
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from core.records import Record
 
@@ -64,6 +63,9 @@ def _data_of(answers: pa.ChunkedArray, *types: str) -> tuple[pa.Array, pa.Array]
     """Offsets by row, and data, of the records that have one of these types."""
     rows = answers.combine_chunks()
     records = rows.flatten()
+    # Loading it takes as long as tens of thousands of names, and few readers need it.
+    import pyarrow.compute as pc  # noqa: PLC0415
+
     is_wanted = pc.is_in(records.field("type"), pa.array(types))
     counts = np.cumsum(np.append(0, is_wanted.to_numpy(zero_copy_only=False)), dtype=np.int32)
     ends = rows.offsets.to_numpy()

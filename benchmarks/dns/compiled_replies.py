@@ -118,7 +118,8 @@ class OneReply:
                 (_LABEL,),
             )
         )
-        return {name: column.to_pylist() for name, column in waiting.pop(0).items()}
+        waiting.collect(0)
+        return {name: column.to_pylist() for name, column in waiting.pop().items()}
 
 
 class Comparison:

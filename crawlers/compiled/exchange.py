@@ -64,6 +64,7 @@ from crawlers.compiled.layout import (
     R_ANSWERS,
     R_AT,
     R_AUTHORITIES,
+    R_FIRST,
     R_NAME,
     R_NAME_END,
     R_RTT,
@@ -173,7 +174,7 @@ def has_question(words: Any, packet: Any, size: Any, slot: Any) -> Any:
         return False
     question = view_cells(words, QUESTIONS, QUESTION_CELL)[slot]
     for i in range(length):  # noqa: SIM110 -- loops are what the compiler knows
-        if packet[_HEADER + i] != question[i]:
+        if packet[np.uintp(_HEADER + i)] != question[np.uintp(i)]:
             return False
     return True
 
@@ -204,6 +205,7 @@ def end_line(words: Any, packet: Any, put: Any, status: Any, slot: Any, number: 
     result[R_ANSWERS] = read_two(packet, 6) if status == HAS_ANSWERS else 0
     result[R_AUTHORITIES] = read_two(packet, 8)
     result[R_NAME], result[R_NAME_END] = name[0], name[1]
+    result[R_FIRST] = words[N_RECORDS]
     words[N_RECORDS] += result[R_ANSWERS] + result[R_AUTHORITIES]
     words[N_RESULTS] += 1
 

@@ -132,12 +132,13 @@ QUERY_WORDS = 4
     R_TYPE,  # index of the type
     R_SERVER,  # row of the server
     R_RTT,  # microseconds
-    R_ANSWERS,  # records in the answer section, the first of this line in RECORDS
+    R_ANSWERS,  # records in the answer section
     R_AUTHORITIES,  # records behind them
     R_NAME,  # offsets in OUT: where the name begins and ends
     R_NAME_END,
-) = range(10)
-RESULT_WORDS = 10
+    R_FIRST,  # row in RECORDS of its first record
+) = range(11)
+RESULT_WORDS = 11
 # Columns of a record in a line: offsets in OUT of its owner and of its data, then numbers.
 (
     A_NAME,

@@ -55,10 +55,10 @@ def read_name(packet: Any, begin: Any, end: Any, text: Any, put: Any) -> Any:  #
         if length > 63 or at + length >= limit or put + length - first > _LONGEST_TEXT:
             break
         for i in range(at, at + length):
-            lower = _LOWER[packet[i]]
+            lower = _LOWER[packet[np.uintp(i)]]
             if lower == 0:
                 return REFUSED, put
-            text[put] = lower
+            text[np.uintp(put)] = lower
             put += 1
         text[put] = _DOT
         put += 1

@@ -58,7 +58,7 @@ def is_same(out: Any, a: Any, a_end: Any, b: Any, b_end: Any) -> Any:
     if a_end - a != b_end - b:
         return False
     for i in range(a_end - a):  # noqa: SIM110 -- loops are what the compiler knows
-        if out[a + i] != out[b + i]:
+        if out[np.uintp(a + i)] != out[np.uintp(b + i)]:
             return False
     return True
 

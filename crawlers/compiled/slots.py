@@ -19,7 +19,7 @@ from crawlers.engine.sockets import Channel, Peer, Waiting
 if TYPE_CHECKING:
     from crawlers.engine.engine import Engine
 
-_US = 1_000_000
+_US, _WORD = 1_000_000, 8
 STATUSES = (
     (m.NOERROR, DnsStatus.NOERROR),
     (m.NODATA, DnsStatus.NODATA),
@@ -92,10 +92,10 @@ class LoopRun(Run):
         self._set_server(server, m.S_TEXT_LENGTH, len(fixed))
 
     def _read_lines(self, servers: Sequence[str]) -> Lines:
-        """The results of the step; without a copy of their text."""
+        """The results of the step, without a copy."""
         words, memory = self._words, self._memory
-        rows = memory.rows(m.RESULTS)[: words[m.N_RESULTS] * m.RESULT_WORDS].tobytes()
-        records = memory.rows(m.RECORDS)[: words[m.N_RECORDS] * m.RECORD_WORDS].tobytes()
+        rows = memory.octets(m.RESULTS)[: words[m.N_RESULTS] * m.RESULT_WORDS * _WORD]
+        records = memory.octets(m.RECORDS)[: words[m.N_RECORDS] * m.RECORD_WORDS * _WORD]
         text = memory.octets(m.OUT)[: words[m.OUT_AT]]
         return Lines(text, rows, words[m.N_RESULTS], records, self._types, servers)
 

@@ -14,8 +14,9 @@ _US_PER_MS, _US_PER_S, _S_PER_DAY = 1_000, 1_000_000, 86_400
 @compile_bare
 def write_text(out: Any, put: Any, fragment: Any) -> Any:
     """Copy a fragment; returns the offset behind it."""
+    # Without a sign, an index is not looked at for one that counts from the end.
     for i in range(len(fragment)):
-        out[put + i] = fragment[i]
+        out[np.uintp(put + i)] = fragment[np.uintp(i)]
     return put + len(fragment)
 
 
@@ -23,7 +24,7 @@ def write_text(out: Any, put: Any, fragment: Any) -> Any:
 def write_part(out: Any, put: Any, source: Any, begin: Any, end: Any) -> Any:
     """Copy a part of other octets; returns the offset behind it."""
     for i in range(end - begin):
-        out[put + i] = source[begin + i]
+        out[np.uintp(put + i)] = source[np.uintp(begin + i)]
     return put + end - begin
 
 

@@ -72,14 +72,14 @@ class Lines(NamedTuple):
 
     ``rows`` has a row for each line, ``records`` one for each record in it where these are wanted,
     both with the columns of ``crawlers.compiled.layout``. A row names its type and server by its
-    place in ``types`` and ``servers``. ``text`` and ``servers`` are read before the next step of
-    its run, which writes to the same memory.
+    place in ``types`` and ``servers``. All is read before the next step of its run, which writes to
+    the same memory.
     """
 
     text: bytes | memoryview
-    rows: bytes
+    rows: bytes | memoryview
     n_lines: int
-    records: bytes = b""
+    records: bytes | memoryview = b""
     types: tuple[str, ...] = ()
     servers: Sequence[str] = ()
 

@@ -26,6 +26,40 @@ SCHEMA = pa.schema(
         ("scope", pa.int16()),
     ]
 )
+_CHOICE = pa.dictionary(pa.int32(), pa.string())
+_CHOICES = ("type", "status", "resolver", "protocol")
+ENCODED_RECORD = pa.struct([("name", pa.string()), ("type", _CHOICE), *list(columns.RECORD)[2:]])
+# The same with few values as numbers of a dictionary, which a file has in any case.
+ENCODED = pa.schema(
+    [
+        (field.name, _CHOICE)
+        if field.name in _CHOICES
+        else (field.name, pa.list_(ENCODED_RECORD))
+        if field.name in ("answers", "authorities")
+        else field
+        for field in SCHEMA
+    ]
+)
+
+
+def encode_choices(table: pa.Table) -> pa.Table:
+    """A table of ``SCHEMA`` as one of ``ENCODED``."""
+    arrays = []
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        array = column.combine_chunks()
+        if name in _CHOICES:
+            array = array.dictionary_encode()
+        elif name in ("answers", "authorities"):
+            array = _encode_records(array)
+        arrays.append(array)
+    return pa.Table.from_arrays(arrays, schema=ENCODED)
+
+
+def _encode_records(lists: pa.ListArray) -> pa.ListArray:
+    names, types, *others = lists.values.flatten()
+    fields = [names, types.dictionary_encode(), *others]
+    records = pa.StructArray.from_arrays(fields, fields=list(ENCODED_RECORD))
+    return pa.ListArray.from_arrays(lists.offsets, records)
 
 
 def tabulate(results: Sequence[Result], types_per_name: int) -> pa.Table:

@@ -21,6 +21,7 @@ from crawlers.compiled.layout import (
     R_ANSWERS,
     R_AT,
     R_AUTHORITIES,
+    R_FIRST,
     R_NAME,
     R_NAME_END,
     R_RTT,
@@ -42,16 +43,17 @@ from crawlers.compiled.views import (
 
 # Words: numbers.
 (
-    N_ROWS,  # results to write
+    N_ROWS,  # results to write, behind
+    N_WRITTEN,  # those that were written before
     TYPES_PER_NAME,
     N_IPV4,  # addresses written
     N_IPV6,
     N_OCTETS,  # of names written
-) = range(5)
+) = range(6)
 # Numbers of a section: records written, octets of their names, octets of their data.
 ANSWERS, AUTHORITIES = 8, 12
-_RECORDS, _NAME_END, _DATA_END = range(3)
-# Words: regions. Results are in steps of the loop; PLACES has step, row and first record of each.
+N_RECORDS, NAME_END, DATA_END = range(3)
+# Words: regions. Results are in steps of the loop; PLACES has the step and row of each.
 (
     STEPS,
     PLACES,
@@ -82,8 +84,8 @@ ANSWER_REGIONS, AUTHORITY_REGIONS = 56, 64
 # Columns of STEPS: address and length of the text, address and number of rows and of records.
 _S_TEXT, _S_OCTETS, _S_ROWS, _S_N_ROWS, _S_RECORDS, _S_N_RECORDS = range(6)
 STEP_WORDS = 6
-_P_STEP, _P_ROW, _P_FIRST = range(3)
-PLACE_WORDS = 3
+_P_STEP, _P_ROW = range(2)
+PLACE_WORDS = 2
 ADDRESS_OCTETS = 16
 _TYPE_A, _TYPE_TXT, _TYPE_AAAA = 1, 16, 28
 _BACKSLASH = 92
@@ -92,8 +94,9 @@ _BACKSLASH = 92
 @compile_bare
 def copy_text(source: Any, begin: Any, end: Any, target: Any, put: Any) -> Any:
     """Copy a part of a text; returns the offset behind it."""
+    # Without a sign, an index is not looked at for one that counts from the end.
     for i in range(end - begin):
-        target[put + i] = source[begin + i]
+        target[np.uintp(put + i)] = source[np.uintp(begin + i)]
     return put + end - begin
 
 
@@ -110,25 +113,25 @@ def copy_unescaped(source: Any, begin: Any, end: Any, target: Any, put: Any) -> 
 @compile_bare
 def copy_record(words: Any, regions: Any, numbers: Any, text: Any, record: Any) -> Any:
     """Write one record of a section."""
-    n = words[numbers + _RECORDS]
+    n = words[numbers + N_RECORDS]
     names, data = (
         view_octets(words, regions + RECORD_NAMES),
         view_octets(words, regions + RECORD_DATA),
     )
-    put = words[numbers + _NAME_END]
+    put = words[numbers + NAME_END]
     put = copy_text(text, record[A_NAME], record[A_NAME_END], names, put)
-    words[numbers + _NAME_END] = put
+    words[numbers + NAME_END] = put
     view_numbers(words, regions + RECORD_NAME_OFFSETS)[n + 1] = put
-    put, end = words[numbers + _DATA_END], record[A_DATA_END]
+    put, end = words[numbers + DATA_END], record[A_DATA_END]
     if record[A_TYPE] == _TYPE_TXT:
         put = copy_unescaped(text, record[A_DATA], end, data, put)
     else:
         put = copy_text(text, record[A_DATA], end, data, put)
-    words[numbers + _DATA_END] = put
+    words[numbers + DATA_END] = put
     view_numbers(words, regions + RECORD_DATA_OFFSETS)[n + 1] = put
     view_numbers(words, regions + RECORD_TYPES)[n] = record[A_TYPE]
     view_words(words, regions + RECORD_TTLS)[n] = record[A_TTL]
-    words[numbers + _RECORDS] = n + 1
+    words[numbers + N_RECORDS] = n + 1
 
 
 @compile_bare
@@ -163,12 +166,13 @@ def gather(address: Any) -> Any:
     """Write all columns; returns the number of results."""
     words = view_head(address)
     steps, places = view_rows(words, STEPS, STEP_WORDS), view_rows(words, PLACES, PLACE_WORDS)
-    for i in range(words[N_ROWS]):
-        step, at = steps[places[i, _P_STEP]], places[i, _P_FIRST]
+    for number in range(words[N_ROWS]):
+        step, i = steps[places[number, _P_STEP]], words[N_WRITTEN] + number
         text = view_array(step[_S_TEXT], (step[_S_OCTETS],), np.uint8)
         rows = view_array(step[_S_ROWS], (step[_S_N_ROWS], RESULT_WORDS), np.int64)
         records = view_array(step[_S_RECORDS], (step[_S_N_RECORDS], RECORD_WORDS), np.int64)
-        row = rows[places[i, _P_ROW]]
+        row = rows[places[number, _P_ROW]]
+        at = row[R_FIRST]
         copy_row(words, i, row, text)
         for j in range(at, at + row[R_ANSWERS]):
             copy_record(words, ANSWER_REGIONS, ANSWERS, text, records[j])
@@ -180,4 +184,5 @@ def gather(address: Any) -> Any:
         view_numbers(words, AUTHORITY_REGIONS + LIST_OFFSETS)[i + 1] = words[AUTHORITIES]
         view_numbers(words, IPV4_OFFSETS)[i + 1] = words[N_IPV4]
         view_numbers(words, IPV6_OFFSETS)[i + 1] = words[N_IPV6]
+    words[N_WRITTEN] += words[N_ROWS]
     return words[N_ROWS]

@@ -19,9 +19,10 @@ from crawlers.compiled.loading import load_gather
 from crawlers.dns.message import TYPE_CODES
 from crawlers.engine.config import Lines
 from crawlers.files import gathering as g
-from lake import columns
+from crawlers.files.columns import ENCODED_RECORD
 
 Integers = npt.NDArray[np.int64]
+Octets = npt.NDArray[np.uint8]
 
 
 def _numbers(values: npt.NDArray[Any], arrow_type: pa.DataType | None = None) -> pa.Array:
@@ -43,21 +44,42 @@ def _texts(values: Iterable[str]) -> pa.StringArray:
     )
 
 
+def _choices(numbers: npt.NDArray[np.int32], names: pa.StringArray) -> pa.DictionaryArray:
+    """An array of names by their numbers."""
+    return pa.DictionaryArray.from_arrays(_numbers(numbers), names, safe=False)
+
+
 _TYPE_NAMES = _texts(TYPE_CODES)
 _PLACE_OF_TYPE = np.zeros(max(TYPE_CODES.values()) + 1, np.int32)
 _PLACE_OF_TYPE[list(TYPE_CODES.values())] = np.arange(len(TYPE_CODES))
 # By number, as the loop has them.
 _STATUSES = _texts([DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN])
+_PROTOCOLS = _texts(["udp"])
+# Memory is reserved in pieces of so many octets, for several steps where these are short.
+_PIECE_OCTETS = 1 << 20
+
+
+@dataclass(slots=True)
+class _Piece:
+    """Memory for results of steps: octets in use, and steps that are not written yet."""
+
+    memory: Octets
+    used: int = 0
+    n_steps: int = 0
 
 
 @dataclass(slots=True)
 class _Step:
-    """Results of one step: text, rows, records, and which rows are still waiting."""
+    """Results of one step: text, rows, records, and which rows are still waiting.
 
-    text: bytes
+    The three are in one piece of memory.
+    """
+
+    text: Octets
     rows: Integers
     records: Integers
     is_waiting: npt.NDArray[np.bool_]
+    piece: _Piece
 
 
 class WaitingLines:
@@ -69,6 +91,11 @@ class WaitingLines:
         self._steps: list[_Step] = []
         self._n_waiting = 0
         self._names = Lines(b"", b"", 0)
+        # Memory is used again, since the kernel clears what is new.
+        self._free: list[_Piece] = []
+        self._piece = _Piece(np.empty(0, np.uint8))
+        self._columns = _Columns()
+        self._last_tag, self.is_sorted = -1, True
         self.octets = 0
 
     def __len__(self) -> int:
@@ -76,52 +103,134 @@ class WaitingLines:
 
     def add(self, lines: Lines) -> None:
         """Add the lines of a step, with their records."""
-        rows = np.frombuffer(lines.rows, np.int64).reshape(-1, m.RESULT_WORDS)
-        records = np.frombuffer(lines.records, np.int64).reshape(-1, m.RECORD_WORDS)
-        text = bytes(lines.text)
-        self._steps.append(_Step(text, rows, records, np.ones(len(rows), np.bool_)))
+        parts = [np.frombuffer(p, np.uint8) for p in (lines.rows, lines.records, lines.text)]
+        ends = np.cumsum([len(part) for part in parts])
+        piece = self._reserve(int(ends[-1]))
+        memory = piece.memory[piece.used :]
+        np.concatenate(parts, out=memory[: ends[-1]])
+        octets, of_records, text, _ = np.split(memory, ends)
+        rows = octets.view(np.int64).reshape(-1, m.RESULT_WORDS)
+        records = of_records.view(np.int64).reshape(-1, m.RECORD_WORDS)
+        self._steps.append(_Step(text, rows, records, np.ones(len(rows), np.bool_), piece))
+        piece.used += (int(ends[-1]) + 7) // 8 * 8
+        piece.n_steps += 1
         self._names = lines
         self._n_waiting += len(rows)
         self.octets += len(text)
+
+    def _reserve(self, octets: int) -> _Piece:
+        """A piece of memory with space for so many octets."""
+        if self._piece.used + octets > len(self._piece.memory):
+            is_usual = octets <= _PIECE_OCTETS and self._free
+            size = max(octets, _PIECE_OCTETS)
+            self._piece = self._free.pop() if is_usual else _Piece(np.empty(size, np.uint8))
+        return self._piece
 
     def tags(self) -> Integers:
         """Numbers of the questions that wait, in no order."""
         waiting = [step.rows[step.is_waiting, m.R_TAG] for step in self._steps]
         return np.concatenate([np.zeros(0, np.int64), *waiting])
 
-    def pop(self, last_tag: int) -> dict[str, pa.Array]:
-        """Columns of the questions up to a number, in the order of the list."""
+    def collect(self, last_tag: int) -> None:
+        """Write the questions up to a number to the columns, in the order of the list."""
         self._gather = self._gather or load_gather()
         tags = np.concatenate([step.rows[:, m.R_TAG] for step in self._steps])
         is_waiting = np.concatenate([step.is_waiting for step in self._steps])
         is_chosen = is_waiting & (tags <= last_tag)
         order = np.flatnonzero(is_chosen)
+        if not len(order):
+            return
         order = order[np.argsort(tags[order], kind="stable")]
-        columns_ = _Columns(self._steps, order, self._types_per_name)
-        columns_.fill(self._gather)
-        found = columns_.arrays(self._names)
+        self._columns.append(self._gather, self._steps, order, self._types_per_name)
+        self.is_sorted &= int(tags[order[0]]) > self._last_tag
+        self._last_tag = max(self._last_tag, int(tags[order[-1]]))
         self._note_written(is_waiting & ~is_chosen)
         self._n_waiting -= len(order)
         self.octets = sum(len(step.text) for step in self._steps)
+
+    @property
+    def n_collected(self) -> int:
+        """Rows of the columns."""
+        return self._columns.n_rows
+
+    @property
+    def octets_collected(self) -> int:
+        """Octets of all texts in the columns."""
+        return self._columns.octets
+
+    def tags_collected(self) -> Integers:
+        """Numbers of the questions in the columns."""
+        return self._columns.tags()
+
+    def pop(self) -> dict[str, pa.Array]:
+        """The columns of what was collected; good until the next call of ``collect``.
+
+        Their rows are in the order of the list where ``is_sorted``.
+        """
+        found = self._columns.arrays(self._names)
+        self._columns.clear()
+        self._last_tag, self.is_sorted = -1, True
         return found
 
     def _note_written(self, is_waiting: npt.NDArray[np.bool_]) -> None:
         """Keep the steps of which rows are still waiting."""
         ends = np.cumsum([len(step.rows) for step in self._steps])
         parts = np.split(is_waiting, ends[:-1])
-        pairs = zip(self._steps, parts, strict=True)
-        self._steps = [replace(step, is_waiting=part) for step, part in pairs if part.any()]
+        steps, self._steps = self._steps, []
+        for step, part in zip(steps, parts, strict=True):
+            if part.any():
+                self._steps.append(replace(step, is_waiting=part))
+            else:
+                self._release(step.piece)
+
+    def _release(self, piece: _Piece) -> None:
+        piece.n_steps -= 1
+        if not piece.n_steps:
+            piece.used = 0
+            if piece is not self._piece:
+                self._free.append(piece)
 
 
 class _Columns:
-    """Buffers for the results at the places ``order`` in steps, and the arrays in them."""
+    """Buffers for results, and the arrays in them."""
 
-    def __init__(self, steps: Sequence[_Step], order: Integers, types_per_name: int) -> None:
-        self._n = n = len(order)
+    def __init__(self) -> None:
         self._words = np.zeros(m.N_WORDS, np.int64)
-        self._words[g.N_ROWS], self._words[g.TYPES_PER_NAME] = n, types_per_name
         self._buffers: dict[int, npt.NDArray[Any]] = {}
-        n_answers, n_authorities = self._set_places(steps, order)
+
+    @property
+    def n_rows(self) -> int:
+        """Results that were written."""
+        return int(self._words[g.N_WRITTEN])
+
+    @property
+    def octets(self) -> int:
+        """Octets of all texts that were written."""
+        ends = [s + end for s in (g.ANSWERS, g.AUTHORITIES) for end in (g.NAME_END, g.DATA_END)]
+        return int(self._words[[g.N_OCTETS, *ends]].sum())
+
+    def tags(self) -> Integers:
+        """Numbers of the questions: those of a name follow each other in the order of types."""
+        ids, types = (self._buffers[r][: self.n_rows] for r in (g.NAME_IDS, g.TYPES))
+        found: Integers = ids * self._words[g.TYPES_PER_NAME] + types
+        return found
+
+    def clear(self) -> None:
+        """Forget all results; the arrays that were made last are good until the next are added."""
+        self._words[: g.STEPS] = 0
+
+    def append(
+        self, gather: Native, steps: Sequence[_Step], order: Integers, types_per_name: int
+    ) -> None:
+        """Write the results at the places ``order`` of all rows of the steps."""
+        self._words[g.N_ROWS], self._words[g.TYPES_PER_NAME] = len(order), types_per_name
+        self._set_places(steps, order)
+        self._reserve_all(self.n_rows + len(order), steps)
+        gather(self._words.ctypes.data)
+
+    def _reserve_all(self, n: int, steps: Sequence[_Step]) -> None:
+        # There is memory for all records and octets of the steps, wherever they belong.
+        n_records = sum(len(step.records) for step in steps)
         octets = sum(len(step.text) for step in steps)
         for region, dtype in (
             *((region, np.int64) for region in (g.NAME_IDS, g.RTTS, g.TIMES)),
@@ -129,32 +238,38 @@ class _Columns:
         ):
             self._reserve(region, n, dtype)
         for region in (g.NAME_OFFSETS, g.IPV4_OFFSETS, g.IPV6_OFFSETS):
-            self._reserve_offsets(region, n)
-        self._reserve(g.NAME_OCTETS, octets, np.uint8)
-        self._reserve(g.IPV4_VALUES, n_answers, np.int32)
-        self._reserve(g.IPV6_OCTETS, n_answers * g.ADDRESS_OCTETS, np.uint8)
-        self._reserve_section(g.ANSWER_REGIONS, n_answers, octets)
-        self._reserve_section(g.AUTHORITY_REGIONS, n_authorities, octets)
+            self._reserve(region, n + 1, np.int32)
+        words = self._words
+        self._reserve(g.NAME_OCTETS, words[g.N_OCTETS] + octets, np.uint8)
+        self._reserve(g.IPV4_VALUES, words[g.N_IPV4] + n_records, np.int32)
+        n_octets = (words[g.N_IPV6] + n_records) * g.ADDRESS_OCTETS
+        self._reserve(g.IPV6_OCTETS, n_octets, np.uint8)
+        for regions, section in (
+            (g.ANSWER_REGIONS, g.ANSWERS),
+            (g.AUTHORITY_REGIONS, g.AUTHORITIES),
+        ):
+            self._reserve(regions + g.LIST_OFFSETS, n + 1, np.int32)
+            n_all = words[section + g.N_RECORDS] + n_records
+            self._reserve(regions + g.RECORD_NAME_OFFSETS, n_all + 1, np.int32)
+            self._reserve(regions + g.RECORD_DATA_OFFSETS, n_all + 1, np.int32)
+            self._reserve(regions + g.RECORD_TYPES, n_all, np.int32)
+            self._reserve(regions + g.RECORD_TTLS, n_all, np.int64)
+            self._reserve(regions + g.RECORD_NAMES, words[section + g.NAME_END] + octets, np.uint8)
+            self._reserve(regions + g.RECORD_DATA, words[section + g.DATA_END] + octets, np.uint8)
 
-    def _set_places(self, steps: Sequence[_Step], order: Integers) -> tuple[int, int]:
-        """State where each result is; return how many records its sections have."""
+    def _set_places(self, steps: Sequence[_Step], order: Integers) -> None:
+        """State where each result is."""
         counts = [len(step.rows) for step in steps]
-        of_rows = [step.rows[:, [m.R_ANSWERS, m.R_AUTHORITIES]] for step in steps]
-        firsts = [rows.sum(axis=1).cumsum() - rows.sum(axis=1) for rows in of_rows]
         places = np.empty((len(order), g.PLACE_WORDS), np.int64)
         places[:, 0] = np.repeat(np.arange(len(steps)), counts)[order]
         places[:, 1] = np.concatenate([np.arange(count) for count in counts])[order]
-        places[:, 2] = np.concatenate(firsts)[order]
-        texts = [np.frombuffer(step.text, np.uint8) for step in steps]
         table = [
-            (text.ctypes.data, len(text), step.rows.ctypes.data, len(step.rows))
-            + (step.records.ctypes.data, len(step.records))
-            for step, text in zip(steps, texts, strict=True)
+            (part.ctypes.data, len(part))
+            for step in steps
+            for part in (step.text, step.rows, step.records)
         ]
         self._set(g.STEPS, np.array(table, np.int64))
         self._set(g.PLACES, places)
-        n_answers, n_authorities = np.concatenate(of_rows)[order].sum(axis=0)
-        return int(n_answers), int(n_authorities)
 
     def _set(self, region: int, buffer: npt.NDArray[Any]) -> None:
         self._buffers[region] = buffer
@@ -162,67 +277,58 @@ class _Columns:
         self._words[m.LENGTHS + region] = buffer.nbytes
 
     def _reserve(self, region: int, n: int, dtype: type) -> None:
-        # Memory that is not written to is not used, so that octets may be many too many.
-        self._set(region, np.empty(n, dtype))
-
-    def _reserve_offsets(self, region: int, n: int) -> None:
-        self._reserve(region, n + 1, np.int32)
-        self._buffers[region][0] = 0
-
-    def _reserve_section(self, regions: int, n_records: int, octets: int) -> None:
-        self._reserve_offsets(regions + g.LIST_OFFSETS, self._n)
-        for region in (g.RECORD_NAME_OFFSETS, g.RECORD_DATA_OFFSETS):
-            self._reserve_offsets(regions + region, n_records)
-        self._reserve(regions + g.RECORD_TYPES, n_records, np.int32)
-        self._reserve(regions + g.RECORD_TTLS, n_records, np.int64)
-        for region in (g.RECORD_NAMES, g.RECORD_DATA):
-            self._reserve(regions + region, octets, np.uint8)
-
-    def fill(self, gather: Native) -> None:
-        """Write all results to the buffers."""
-        gather(self._words.ctypes.data)
+        """Let a region have so many elements at least; what is in it stays."""
+        found = self._buffers.get(region)
+        if found is None or len(found) < n:
+            grown: npt.NDArray[Any] = np.empty(2 * n, dtype)
+            # The first offset of an array is zero, and is not written.
+            kept = np.zeros(1, dtype) if found is None else found
+            grown[: len(kept)] = kept
+            self._set(region, grown)
 
     def arrays(self, names: Lines) -> dict[str, pa.Array]:
         """The columns; ``names`` are those of types and servers."""
-        n, kept = self._n, self._buffers
+        n, kept = self.n_rows, self._buffers
         return {
-            "name_id": _numbers(kept[g.NAME_IDS]),
-            "name": self._strings(g.NAME_OFFSETS, g.NAME_OCTETS),
-            "type": _texts(names.types).take(_numbers(kept[g.TYPES])),
-            "status": _STATUSES.take(_numbers(kept[g.STATUSES])),
+            "name_id": _numbers(kept[g.NAME_IDS][:n]),
+            "name": self._strings(g.NAME_OFFSETS, g.NAME_OCTETS, n),
+            "type": _choices(kept[g.TYPES][:n], _texts(names.types)),
+            "status": _choices(kept[g.STATUSES][:n], _STATUSES),
             "ipv4": self._ipv4_addresses(),
             "ipv6": self._ipv6_addresses(),
             "answers": self._records(g.ANSWER_REGIONS),
             "authorities": self._records(g.AUTHORITY_REGIONS),
-            "resolver": _texts(names.servers).take(_numbers(kept[g.SERVERS])),
-            "protocol": pa.repeat(_texts(["udp"])[0], n),
+            "resolver": _choices(kept[g.SERVERS][:n], _texts(names.servers)),
+            "protocol": _choices(np.zeros(n, np.int32), _PROTOCOLS),
             "attempts": _numbers(np.ones(n, np.int32)),
-            "rtt_ms": _numbers(kept[g.RTTS] / 1000),
-            "at": _numbers(kept[g.TIMES], pa.timestamp("us", tz="UTC")),
+            "rtt_ms": _numbers(kept[g.RTTS][:n] / 1000),
+            "at": _numbers(kept[g.TIMES][:n], pa.timestamp("us", tz="UTC")),
             "subnet": pa.nulls(n, pa.string()),
             "scope": pa.nulls(n, pa.int16()),
         }
 
-    def _strings(self, offsets: int, octets: int) -> pa.StringArray:
-        ends = self._buffers[offsets]
+    def _strings(self, offsets: int, octets: int, n: int) -> pa.StringArray:
+        ends = self._buffers[offsets][: n + 1]
         buffers = pa.py_buffer(ends), pa.py_buffer(self._buffers[octets][: ends[-1]])
-        return pa.StringArray.from_buffers(len(ends) - 1, *buffers)
+        return pa.StringArray.from_buffers(n, *buffers)
 
     def _records(self, regions: int) -> pa.ListArray:
-        kept = self._buffers
-        types = _PLACE_OF_TYPE[kept[regions + g.RECORD_TYPES]]
+        kept, n = self._buffers, int(self._buffers[regions + g.LIST_OFFSETS][self.n_rows])
+        types = _PLACE_OF_TYPE[kept[regions + g.RECORD_TYPES][:n]]
         arrays = [
-            self._strings(regions + g.RECORD_NAME_OFFSETS, regions + g.RECORD_NAMES),
-            _TYPE_NAMES.take(_numbers(types)),
-            _numbers(kept[regions + g.RECORD_TTLS]),
-            self._strings(regions + g.RECORD_DATA_OFFSETS, regions + g.RECORD_DATA),
+            self._strings(regions + g.RECORD_NAME_OFFSETS, regions + g.RECORD_NAMES, n),
+            _choices(types, _TYPE_NAMES),
+            _numbers(kept[regions + g.RECORD_TTLS][:n]),
+            self._strings(regions + g.RECORD_DATA_OFFSETS, regions + g.RECORD_DATA, n),
         ]
-        records = pa.StructArray.from_arrays(arrays, fields=list(columns.RECORD))
-        return pa.ListArray.from_arrays(_numbers(kept[regions + g.LIST_OFFSETS]), records)
+        records = pa.StructArray.from_arrays(arrays, fields=list(ENCODED_RECORD))
+        return pa.ListArray.from_arrays(
+            _numbers(kept[regions + g.LIST_OFFSETS][: self.n_rows + 1]), records
+        )
 
     def _ipv4_addresses(self) -> pa.ListArray:
         numbers = self._buffers[g.IPV4_VALUES][: self._words[g.N_IPV4]]
-        offsets = _numbers(self._buffers[g.IPV4_OFFSETS])
+        offsets = _numbers(self._buffers[g.IPV4_OFFSETS][: self.n_rows + 1])
         return pa.ListArray.from_arrays(offsets, _numbers(numbers.view(np.uint32)))
 
     def _ipv6_addresses(self) -> pa.ListArray:
@@ -231,4 +337,6 @@ class _Columns:
         octets = self._buffers[g.IPV6_OCTETS][: n * g.ADDRESS_OCTETS]
         buffers = [None, pa.py_buffer(ends), pa.py_buffer(octets)]
         addresses = pa.BinaryArray.from_buffers(pa.binary(), n, buffers)
-        return pa.ListArray.from_arrays(_numbers(self._buffers[g.IPV6_OFFSETS]), addresses)
+        return pa.ListArray.from_arrays(
+            _numbers(self._buffers[g.IPV6_OFFSETS][: self.n_rows + 1]), addresses
+        )

@@ -14,11 +14,15 @@ import pyarrow.parquet as pq
 
 from core.files import replace_file
 from crawlers.engine.config import Lines, Result
-from crawlers.files.columns import SCHEMA, tabulate
-from crawlers.files.line_columns import WaitingLines
+from crawlers.files.columns import ENCODED, SCHEMA, encode_choices, tabulate
+from crawlers.files.line_columns import Integers, WaitingLines
 
 _ROWS_PER_GROUP = 1 << 15
+# Lines become columns so many at a time, as long as they are in the cache of the processor.
+_ROWS_PER_TURN = 1 << 12
 _ROWS_PER_PART = 1 << 20
+# So many others are inserted between lines without sorting, which means to copy all.
+_MOST_SLICES = 256
 # Text of lines that may wait: long answers fill memory sooner than many.
 _MOST_OCTETS = 1 << 27
 # Columns of few values have dictionaries. Names and addresses hardly repeat: theirs would take more
@@ -41,12 +45,13 @@ class ParquetSink:
         self._parts: int = mark["parts"]
         self._is_sorted: bool = mark["is_sorted"]
         self._last_id: int = mark["last_id"]
-        # What is not written yet, the number of the question that is next in order, and how many
-        # rows have to wait before it is worth looking for a group of them.
+        # What is not written yet, what is next in order of that, the number of the question behind,
+        # and how many rows have to wait before it is worth to look for those that are next.
         self._results: list[Result] = []
+        self._chosen: list[Result] = []
         self._lines = WaitingLines(types_per_name)
         self._next_tag = (self._last_id + 1) * types_per_name
-        self._due_at = _ROWS_PER_GROUP
+        self._due_at = self._rows_per_turn
         self._rows = 0
         self._writer: pq.ParquetWriter | None = None
         for part in self._all_parts():
@@ -61,13 +66,17 @@ class ParquetSink:
         self._lines.add(lines)
         self._write_if_full()
 
+    @property
+    def _rows_per_turn(self) -> int:
+        return min(_ROWS_PER_TURN, _ROWS_PER_GROUP)
+
     def _write_if_full(self) -> None:
         rows = len(self._results) + len(self._lines)
         if rows >= self._due_at or self._lines.octets >= _MOST_OCTETS:
-            self._write_ready(rows)
+            self._collect_ready(rows)
 
-    def _write_ready(self, rows: int) -> None:
-        """Write the rows that no open question precedes; the first half if too many have to wait.
+    def _collect_ready(self, rows: int) -> None:
+        """Collect the rows that no open question precedes; half of all if too many have to wait.
 
         The others wait, so that answers that come a little late find their place.
         """
@@ -77,26 +86,39 @@ class ParquetSink:
         is_next = tags[n_late:] == self._next_tag + np.arange(rows - n_late)
         n_ready = rows if is_next.all() else n_late + int(is_next.argmin())
         is_full = rows >= 2 * _ROWS_PER_GROUP or self._lines.octets >= _MOST_OCTETS
-        if n_ready < _ROWS_PER_GROUP // 2 and not is_full:
-            self._due_at = rows + _ROWS_PER_GROUP // 8
-            return
         n_ready = max(1, n_ready, rows // 2) if is_full else n_ready
-        self._write_up_to(int(tags[n_ready - 1]))
-        self._due_at = max(_ROWS_PER_GROUP, rows - n_ready + _ROWS_PER_GROUP // 2)
+        if n_ready:
+            self._collect_up_to(int(tags[n_ready - 1]))
+        self._due_at = rows - n_ready + self._rows_per_turn
 
-    def _write_up_to(self, last_tag: int) -> None:
-        """Write the rows of the questions up to a number."""
-        chosen = [r for r in self._results if r.question.tag <= last_tag]
+    def _collect_up_to(self, last_tag: int) -> None:
+        """Collect the rows up to a number of a question; write a group where there are enough."""
+        self._chosen += [r for r in self._results if r.question.tag <= last_tag]
         self._results = [r for r in self._results if r.question.tag > last_tag]
-        tables = [tabulate(chosen, self._types_per_name)] if chosen else []
         if len(self._lines):
-            found = self._lines.pop(last_tag)
-            arrays = [found[field.name] for field in SCHEMA]
-            tables.append(pa.Table.from_arrays(arrays, schema=SCHEMA))
-        table = pa.concat_tables(tables or [SCHEMA.empty_table()])
-        if len(table):
-            self._write_group(_sort(table) if len(tables) > 1 else table)
+            self._lines.collect(last_tag)
         self._next_tag = max(self._next_tag, last_tag + 1)
+        n_rows = len(self._chosen) + self._lines.n_collected
+        if n_rows >= _ROWS_PER_GROUP or self._lines.octets_collected >= _MOST_OCTETS:
+            self._write_collected()
+
+    def _write_collected(self) -> None:
+        others, self._chosen = self._chosen, []
+        table = ENCODED.empty_table()
+        if others:
+            table = encode_choices(tabulate(others, self._types_per_name))
+        if self._lines.n_collected:
+            is_sorted, tags = self._lines.is_sorted, self._lines.tags_collected()
+            found = self._lines.pop()
+            lines = pa.Table.from_arrays([found[name] for name in ENCODED.names], schema=ENCODED)
+            places = np.searchsorted(tags, sorted(r.question.tag for r in others))
+            is_short = len(np.unique(places)) <= _MOST_SLICES
+            if is_sorted and is_short:
+                table = _insert(lines, table, places)
+            else:
+                table = _sort(pa.concat_tables([lines, table]))
+        if len(table):
+            self._write_group(table)
 
     def is_due(self, now: float) -> bool:
         return self._rows >= _ROWS_PER_PART
@@ -128,8 +150,9 @@ class ParquetSink:
     def _close_part(self) -> None:
         if self._results or len(self._lines):
             waiting = [int(self._lines.tags().max(initial=0))]
-            self._write_up_to(max([*waiting, *(r.question.tag for r in self._results)]))
-        elif not self._parts and self._writer is None:
+            self._collect_up_to(max([*waiting, *(r.question.tag for r in self._results)]))
+        self._write_collected()
+        if not self._parts and self._writer is None:
             self._writer = _open_writer(self._part(self._parts))
         if self._writer is not None:
             self._writer.close()
@@ -158,18 +181,34 @@ def _merge(parts: Sequence[Path], path: Path, last_id: int, types_per_name: int)
         for first in range(0, last_id + 1, names_per_group):
             number = pa.compute.field("name_id")
             rows = source.to_table(filter=(number >= first) & (number < first + names_per_group))
-            writer.write_table(_sort(rows))
+            writer.write_table(encode_choices(_sort(rows)))
 
 
 def _open_writer(path: Path) -> pq.ParquetWriter:
     return pq.ParquetWriter(
         path,
-        SCHEMA,
+        ENCODED,
+        # Readers find the columns of SCHEMA.
+        store_schema=False,
         compression="zstd",
         use_dictionary=_WITH_DICTIONARY,
         write_statistics=_WITH_STATISTICS,
     )
 
 
+def _insert(rows: pa.Table, others: pa.Table, places: Integers) -> pa.Table:
+    """Rows with others, which are in order too, before the rows at these places."""
+    parts, at, number = [], 0, 0
+    for place, count in zip(*np.unique(places, return_counts=True), strict=True):
+        parts += [rows.slice(at, place - at), others.slice(number, count)]
+        at, number = int(place), number + int(count)
+    return pa.concat_tables([*parts, rows.slice(at)])
+
+
 def _sort(rows: pa.Table) -> pa.Table:
-    return rows.sort_by([("name_id", "ascending"), ("type", "ascending")])
+    # Loading it takes as long as tens of thousands of rows, and most runs need no sorting.
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    # Columns with dictionaries cannot be sorted by.
+    keys = pa.table([rows["name_id"], rows["type"].cast(pa.string())], ["name_id", "type"])
+    return rows.take(pc.sort_indices(keys, [("name_id", "ascending"), ("type", "ascending")]))
