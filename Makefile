@@ -97,7 +97,7 @@ format: setup-test ## format Python, templates, style sheets, scripts; fix lint
 unit: setup-test ## tests without a browser; STAGE=crawlers for those of one folder
 	@$(VENV)/python -m pytest -n $(AT_ONCE) -m "not browser" $(if $(STAGE),tests/$(STAGE))
 
-thorough: setup-test ## every check and test, with three times as many random examples
+thorough: setup-test ## every check and test, with three times as many examples, drawn at random
 	@NEPHOSCOPE_THOROUGH=1 $(MAKE) --no-print-directory test
 
 browser: setup-test ## browser tests only

@@ -3,7 +3,9 @@
 The compiler, too, is loaded then: that takes a third of a second, which no page shall pay.
 """
 
+import itertools
 import os
+import secrets
 from collections.abc import Callable
 from functools import cached_property
 from importlib import import_module
@@ -20,6 +22,39 @@ BARE = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
 }
+
+
+# Part of what code on disk has to agree with: a change of how its functions are numbered.
+_NUMBERING = ("numbering of functions", "random")
+
+
+def _load_compiler() -> Any:
+    """Return numba, with numbers of functions that no other process uses.
+
+    The compiler counts the functions of a process from 1, and only that number distinguishes those
+    with the same name and types, such as its own loops of ``sort`` and ``argsort``. Code that two
+    processes kept on disk then has one symbol for two functions, and a process that loads both
+    calls the wrong one.
+    """
+    numba = import_module("numba")
+    identity = import_module("numba.core.bytecode").FunctionIdentity
+    if not isinstance(identity._unique_ids, _Numbers):
+        identity._unique_ids = _Numbers()
+    return numba
+
+
+class _Numbers:
+    """Consecutive numbers from a random one on; a fork draws another."""
+
+    def __init__(self) -> None:
+        self._draw()
+        os.register_at_fork(after_in_child=self._draw)
+
+    def _draw(self) -> None:
+        self._count = itertools.count(secrets.randbits(62))
+
+    def __next__(self) -> int:
+        return next(self._count)
 
 
 class Loop(Generic[P, R]):
@@ -41,7 +76,7 @@ class Loop(Generic[P, R]):
     @cached_property
     def compiled(self) -> Any:
         """What the compiler made of it."""
-        made = import_module("numba").njit(cache=True, nogil=True, **self._how)(self._function)
+        made = _load_compiler().njit(cache=True, nogil=True, **self._how)(self._function)
         # The compiler compares only the file of the function with what is kept on disk; a change
         # of a loop or constant that is imported from another file has to count, too.
         made._cache._cache_file._source_stamp = self._stamp()
@@ -49,7 +84,7 @@ class Loop(Generic[P, R]):
 
     def _stamp(self) -> tuple[tuple[str, str], ...]:
         """What code on disk has to agree with."""
-        stamp = sorted(self._sources({}))
+        stamp = [*sorted(self._sources({})), _NUMBERING]
         if checks := os.environ.get("NUMBA_BOUNDSCHECK"):
             # The compiler does not distinguish code with checks from code without.
             stamp.append(("NUMBA_BOUNDSCHECK", checks))

@@ -17,12 +17,20 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 
 from tests import forks
-from tests.examples import examples
+from tests.examples import THOROUGH, examples
 from tests.stores import migrated_store
 
 # A busy machine, or a first compilation, says nothing about whether a test is right.
 # Whatever needs more examples than this says so itself.
-hypothesis_settings.register_profile("patient", deadline=None, max_examples=examples(60))
+# ``make test`` draws the same examples each time, so that its result is that of the commit;
+# ``make thorough`` draws new ones, and shows how to repeat one that fails.
+hypothesis_settings.register_profile(
+    "patient",
+    deadline=None,
+    derandomize=not THOROUGH,
+    max_examples=examples(60),
+    print_blob=True,
+)
 hypothesis_settings.load_profile("patient")
 
 

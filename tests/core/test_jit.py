@@ -1,12 +1,18 @@
 """Compiled loops: the compiler is loaded at the first call, and loops call each other."""
 
+import multiprocessing
+import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from core.jit import compile_division, compile_loop, compile_sums
+from core.jit import _Numbers, compile_division, compile_loop, compile_sums
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @compile_loop
@@ -69,3 +75,82 @@ def test_code_without_bounds_checks_is_not_used_where_they_are_wanted(monkeypatc
     unchecked = limit_doubles._stamp()
     monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
     assert limit_doubles._stamp() != unchecked
+
+
+SORTED = """
+import numpy as np
+from core.jit import compile_loop
+
+@compile_loop
+def find_middle(values):
+    return np.sort(values)[values.size // 2]
+"""
+# As many functions are compiled before its loops of argsort as before those of sort.
+RANKED = """
+import numpy as np
+from core.jit import compile_loop
+
+@compile_loop
+def find_first(values):
+    return values[0]
+
+@compile_loop
+def find_last(values):
+    return values[-1]
+
+@compile_loop
+def find_count(values):
+    return values.size
+
+@compile_loop
+def rank(values):
+    ends = find_first(values) + find_last(values) + find_count(values)
+    return np.argsort(values)[1] + 0 * ends
+"""
+USED = """
+import numpy as np, by_rank, by_value
+found = dict(by_value=by_value.find_middle, by_rank=by_rank.rank)
+for name in {names}:
+    print(float(found[name](np.array([3.0, 1.0, 2.0]))))
+"""
+
+
+def use_kept(folder, *names):
+    """What a process of its own computes with the loops of a folder."""
+    done = subprocess.run(
+        [sys.executable, "-c", USED.format(names=names)],
+        env=os.environ | {"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return [float(line) for line in done.stdout.split()]
+
+
+def test_code_that_two_processes_kept_on_disk_is_used_by_a_third(tmp_path):
+    """The compiler's loops of sort and of argsort have the same names and types."""
+    (tmp_path / "by_value.py").write_text(SORTED)
+    (tmp_path / "by_rank.py").write_text(RANKED)
+    assert use_kept(tmp_path, "by_value") == [2.0]
+    assert use_kept(tmp_path, "by_rank") == [2.0]
+    symbols = [
+        set(re.findall(rb"quicksort\w+?B\d+v(\d+)", b"".join(f.read_bytes() for f in kept)))
+        for kept in (tmp_path.rglob("by_value*.nbc"), tmp_path.rglob("by_rank*.nbc"))
+    ]
+    assert all(symbols)
+    assert not symbols[0] & symbols[1]
+    assert use_kept(tmp_path, "by_value", "by_rank") == [2.0, 2.0]
+    assert use_kept(tmp_path, "by_rank", "by_value") == [2.0, 2.0]
+
+
+NUMBERS = _Numbers()
+
+
+def test_forks_number_functions_differently():
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        drawn = [*pool.map(_draw, range(8), chunksize=1), next(NUMBERS)]
+    assert len(set(drawn)) == len(drawn)
+
+
+def _draw(_):
+    return next(NUMBERS)
