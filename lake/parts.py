@@ -9,10 +9,11 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from core.errors import Damaged, Unavailable
+from core.errors import Unavailable
 from core.files import replace_file
 from lake import columns
 from lake.schemas import IMPORTED_TABLES, SCHEMAS
+from lake.sorted_parts import Keys, damage_of, rows_of_keys, write_sorted
 
 
 def part_path(root: Path, campaign: str, table: str, shard: str) -> Path:
@@ -63,7 +64,7 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table
             else pa.Table.from_pylist(list(rows), schema=SCHEMAS[table])
         )
         with replace_file(path) as temporary:
-            pq.write_table(data, temporary, compression="zstd", write_page_checksum=True)
+            write_sorted(table, data, temporary)
             for storage in _storage:
                 storage.publish(temporary, path)
     except OSError as error:
@@ -110,8 +111,7 @@ def verify(paths: Iterable[Path]) -> None:
                 for group in range(part.num_row_groups):
                     part.read_row_group(group, use_threads=False)
         except (OSError, pa.ArrowException) as error:
-            name = "/".join(path.parts[-3:])
-            raise Damaged(f"the stored file {name} is damaged: {error}") from error
+            raise damage_of(path, error) from error
         if len(_verified) >= _MOST_VERIFIED:
             _verified.clear()
         _verified[path] = state
@@ -136,18 +136,29 @@ def _shared() -> duckdb.DuckDBPyConnection:
 
 
 def open_few(
-    root: Path, campaign: str, tables: Sequence[str], shards: Iterable[str] | None = None
+    root: Path,
+    campaign: str,
+    tables: Sequence[str],
+    shards: Iterable[str] | None = None,
+    keys: Keys | None = None,
 ) -> duckdb.DuckDBPyConnection:
-    """As ``open_views``, for a quick look into some ``tables``: nothing may be created in it."""
+    """As ``open_views``, for a quick look into some ``tables``: nothing may be created in it.
+
+    ``keys`` are the wanted domains and names: of sorted parts, the views have no rows of others.
+    """
     cursor = _shared().cursor()
     wanted = None if shards is None else set(shards)
     for table in tables:
         paths = parts_of(root, campaign, table, wanted)
+        rows = None if keys is None else rows_of_keys(paths, keys)
+        if rows is not None:
+            cursor.register(table, rows)
+            continue
         if sum(path.stat().st_size for path in paths) <= _MOST_FOR_PAGES:
             verify(paths)
         if paths:
-            rows = f"SELECT * FROM read_parquet({sql_list(paths)})"
-            cursor.execute(f"CREATE TEMP VIEW {table} AS {rows}")
+            source = f"SELECT * FROM read_parquet({sql_list(paths)})"
+            cursor.execute(f"CREATE TEMP VIEW {table} AS {source}")
         else:
             cursor.register(table, SCHEMAS[table].empty_table())
     return cursor

@@ -138,7 +138,7 @@ IMPORTED_TABLES = frozenset({"zones", "customers", "audit_lookups"})
 
 
 def table_of_lookups(lookups: Iterable[Lookup], first_id: int = 0) -> pa.Table:
-    """The part of ``lookups``, by name: each name gets a number, counted from ``first_id`` on."""
+    """The part of ``lookups``, by domain and name; names get numbers, from ``first_id`` on."""
     rows = sorted(lookups, key=_place)
     if not rows:
         return SCHEMAS["lookups"].empty_table()
@@ -170,7 +170,7 @@ def table_of_lookups(lookups: Iterable[Lookup], first_id: int = 0) -> pa.Table:
 
 
 def _place(lookup: Lookup) -> tuple[str, str, str]:
-    return lookup.answer.name, lookup.domain, lookup.answer.type
+    return lookup.domain, lookup.answer.name, lookup.answer.type
 
 
 def rows_of_domains(outcomes: Iterable[DomainOutcome]) -> list[dict[str, Any]]:

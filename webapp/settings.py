@@ -235,6 +235,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 FIXTURE_DIRS = [BASE_DIR / "fixtures"]
 
 LANGUAGE_CODE = "en-gb"
+# Texts are English: without translation no request asks for the language of its thread.
+USE_I18N = False
 TIME_ZONE = "UTC"
 USE_TZ = True
 

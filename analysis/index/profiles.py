@@ -1,6 +1,6 @@
 """One domain or name at a time: what is known of it, with the evidence."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,11 +92,11 @@ WHERE domain = $domain AND label = '{CLAIMABLE}' GROUP BY ALL ORDER BY name, mis
 """
 # One row per address and label, however many listed domains hold the name.
 _PLACEMENTS = f"""
-SELECT DISTINCT ON (address) * FROM {SITED} WHERE name = $name
+SELECT DISTINCT ON (address) * FROM {SITED} WHERE name = $name AND {IN_DOMAIN}
 ORDER BY address, length(domain) DESC
 """
-_FRONTS = """
-SELECT DISTINCT ON (provider, label, instance) * FROM fronts WHERE name = $name
+_FRONTS = f"""
+SELECT DISTINCT ON (provider, label, instance) * FROM fronts WHERE name = $name AND {IN_DOMAIN}
 ORDER BY provider, label, instance, length(domain) DESC
 """
 
@@ -187,10 +187,27 @@ def domain_page(
         }
 
 
-def name_page(root: Path, survey: str, name: str, shards: Shards = None) -> dict[str, Any] | None:
-    """Every answer, placement and label of one name, with rule, prefix, table, server and time."""
+def parents_of(name: str) -> list[str]:
+    """A name and all domains that it lies in."""
+    labels = name.split(".")
+    return [".".join(labels[i:]) for i in range(len(labels))]
+
+
+def name_page(
+    root: Path,
+    survey: str,
+    name: str,
+    shards: Shards = None,
+    domains: Sequence[str] | None = None,
+) -> dict[str, Any] | None:
+    """Every answer, placement and label of one name, with rule, prefix, table, server and time.
+
+    ``domains`` are the survey's domains that the name lies in, where they are known.
+    """
     key = {"name": name.strip().lower()}
-    with open_few(root, survey, ("lookups", "placements", "fronts"), shards) as connection:
+    keys = {"domain": domains or parents_of(key["name"]), "name": [key["name"]]}
+    tables = ("lookups", "placements", "fronts")
+    with open_few(root, survey, tables, shards, keys) as connection:
         lookups = [_with_time(row) for row in _rows(connection, _LOOKUPS, key)]
         if not lookups:
             return None
@@ -212,8 +229,9 @@ def takeovers(
     root: Path, survey: str, domain: str, shards: Shards = None, limit: int = 100
 ) -> list[dict[str, Any]]:
     """Names of a domain that anyone could answer as: ``{name, provider, missing, rule}``."""
-    with open_few(root, survey, ("fronts",), shards) as connection:
-        return _rows(connection, _TAKEOVERS, {"domain": domain.strip().lower(), "limit": limit})
+    wanted = domain.strip().lower()
+    with open_few(root, survey, ("fronts",), shards, {"domain": [wanted]}) as connection:
+        return _rows(connection, _TAKEOVERS, {"domain": wanted, "limit": limit})
 
 
 def _with_time(row: dict[str, Any]) -> dict[str, Any]:

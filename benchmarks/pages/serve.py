@@ -34,6 +34,11 @@ TARGET_MS, TARGET_PER_S = 50.0, 100.0
 SEED = 7
 
 
+def cpu_clock(pid: int) -> int:
+    """Return the id of a process's CPU clock, for ``time.clock_gettime``."""
+    return (~pid << 3) | _SCHEDULED
+
+
 @dataclass(frozen=True, slots=True)
 class Figure:
     """One kind of page: wall milliseconds by request, and pages for each CPU second."""
@@ -72,7 +77,7 @@ class Server:
 
     def cpu_ms(self) -> float:
         """CPU time of the whole process so far, threads that ended included."""
-        return time.clock_gettime((~self.process.pid << 3) | _SCHEDULED) * 1e3
+        return time.clock_gettime(cpu_clock(self.process.pid)) * 1e3
 
     def get(self, path: str) -> tuple[float, bytes]:
         """(wall milliseconds, body) of one request on a connection that stays open."""

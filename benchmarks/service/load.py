@@ -131,7 +131,7 @@ async def run_load(
     """Send requests for ``seconds`` at ``rate`` a second, in turn to each web process."""
     clients = [Client(port) for port in site.ports]
     chance, samples, work = random.Random(SEED), Samples(), set()
-    names, weights = list(pages), [_weight(name, pages) for name in pages]
+    names, weights = list(pages), [weight_of(name, pages) for name in pages]
     began = due = time.perf_counter()
     number, next_look = 0, began
     while due < began + seconds:
@@ -164,7 +164,8 @@ async def _ask(
         samples.failures.append(f"{path}: {status}")
 
 
-def _weight(name: str, pages: Mapping[str, object]) -> float:
+def weight_of(name: str, pages: Mapping[str, object]) -> float:
+    """Return the share of a kind of request in per cent."""
     if not name.startswith("report"):
         return MIX[name]
     return MIX["report"] / sum(other.startswith("report") for other in pages)

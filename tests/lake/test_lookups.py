@@ -64,7 +64,10 @@ def test_rows_are_what_was_found_by_the_number_of_the_name(lookups):
     ]
     assert sorted(map(repr, map(as_row, rows))) == sorted(map(repr, expected))
     ids = [row["name_id"] for row in rows]
-    assert ids == sorted(ids)
+    assert [(row["domain"], row["name"]) for row in rows] == sorted(
+        (row["domain"], row["name"]) for row in rows
+    )
+    assert list(dict.fromkeys(ids)) == sorted(set(ids))
     assert len(set(ids)) == len({row["name"] for row in rows})
     assert all(number >= 5 << 32 for number in ids)
     times = _times(rows, lookups)

@@ -36,6 +36,7 @@ from webapp.api.surveys.studies import HostedQuery
 from webapp.api.traffic import captures
 from webapp.api.vantages import networks
 from webapp.api.vantages import routes as vantage_routes
+from webapp.store.access import quotas
 from webapp.store.access.sharing import may_change
 from webapp.store.access.visibility import owner_of, visible
 from webapp.store.accounts import deletion
@@ -385,11 +386,11 @@ def get_limits(request: HttpRequest) -> Any:
     return {
         "active_surveys": {
             "limit": settings.MAX_ACTIVE_SURVEYS,
-            "used": services.active_surveys(),
+            "used": quotas.active_surveys(),
         },
         "active_surveys_of_yours": {
             "limit": settings.MAX_ACTIVE_SURVEYS_PER_USER,
-            "used": services.active_surveys(user) if user else 0,
+            "used": quotas.active_surveys(user) if user else 0,
         },
         "domains_per_survey": settings.MAX_SURVEY_DOMAINS,
     }

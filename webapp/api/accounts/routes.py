@@ -6,7 +6,7 @@ from django.http import HttpRequest
 from ninja.errors import HttpError
 
 from webapp.api.framework.routers import ACCOUNT, Router
-from webapp.store.surveys import services
+from webapp.store.access import quotas
 
 router = Router(tags=["account"])
 
@@ -31,5 +31,5 @@ def get_account(request: HttpRequest) -> Any:
             "subjects": token.subjects,
             "expires_at": token.expires_at,
         },
-        "active_surveys": services.active_surveys(request.user),
+        "active_surveys": quotas.active_surveys(request.user),
     }

@@ -16,9 +16,8 @@ from ninja.utils import check_csrf
 from webapp.api.framework import rate_limits
 from webapp.api.framework.problems import problem
 from webapp.api.framework.routers import needs_account
-from webapp.store.access import token_subjects, tokens
+from webapp.store.access import survey_versions, token_subjects, tokens
 from webapp.store.access.url_ownership import kind_of, names_in
-from webapp.store.surveys import selectors
 from webapp.store.vantages import services
 
 _BASE = "/api/"
@@ -54,8 +53,8 @@ class ApiAuthenticationMiddleware(MiddlewareMixin):
             refused = _check_write(request)
         if refused is None and _lacks_account(request, match.route):
             refused = _no_account()
-        kind = kind_of(match.route)
-        if refused is None and kind and not selectors.may_read(request, kind, names_in(kwargs)):
+        kind, names = kind_of(match.route), names_in(kwargs)
+        if refused is None and kind and not survey_versions.may_read(request, kind, names):
             return problem(404, "not-found", f"there is no such {kind}")
         return refused
 

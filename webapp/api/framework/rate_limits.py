@@ -9,8 +9,8 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
+from webapp.store.access import quotas as account_quotas
 from webapp.store.access.visibility import owner_of
-from webapp.store.surveys import services
 
 
 def add_policy_header(response: HttpResponse) -> HttpResponse:
@@ -32,10 +32,10 @@ def add_rate_limit_headers(request: HttpRequest, response: HttpResponse) -> None
     """Add both headers; only the policy where the database fails."""
     user = owner_of(getattr(request, "user", None))
     try:
-        quotas = [("active-surveys", settings.MAX_ACTIVE_SURVEYS, services.active_surveys())]
+        quotas = [("active-surveys", settings.MAX_ACTIVE_SURVEYS, account_quotas.active_surveys())]
         if user:
             most = settings.MAX_ACTIVE_SURVEYS_PER_USER
-            quotas.append(("active-surveys-of-yours", most, services.active_surveys(user)))
+            quotas.append(("active-surveys-of-yours", most, account_quotas.active_surveys(user)))
     except DatabaseError:
         add_policy_header(response)
         return

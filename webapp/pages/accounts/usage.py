@@ -12,7 +12,6 @@ from tasks.campaigns.commands import MOST_OPEN
 from webapp.pages.ui.access import signed_in
 from webapp.store.access import organisations, quotas, tokens
 from webapp.store.campaigns.services import count_open
-from webapp.store.surveys.services import active_surveys
 
 
 @never_cache
@@ -22,7 +21,11 @@ def usage(request: HttpRequest) -> HttpResponse:
     """Show usage and limits."""
     user: Any = request.user
     now = [
-        ("surveys that wait or run", active_surveys(user), settings.MAX_ACTIVE_SURVEYS_PER_USER),
+        (
+            "surveys that wait or run",
+            quotas.active_surveys(user),
+            settings.MAX_ACTIVE_SURVEYS_PER_USER,
+        ),
         ("campaigns that wait or run", count_open(user), MOST_OPEN),
         ("tokens for programs", tokens.live(user).count(), tokens.MAX_PER_USER),
     ]

@@ -14,6 +14,7 @@ from webapp.pages.surveys.domains import best_ranked
 from webapp.pages.surveys.reports import survey_or_404
 from webapp.pages.ui import formatting
 from webapp.pages.ui.page_cache import cached_page
+from webapp.store.access import survey_versions
 from webapp.store.campaigns import selectors as campaigns
 from webapp.store.models import Survey
 from webapp.store.surveys import index as survey_index
@@ -27,7 +28,7 @@ _SET_SIZE = 3
 @require_GET
 def front(request: HttpRequest) -> HttpResponse:
     """The newest finished public survey on the map; without one, how to start the first."""
-    slug = selectors.front_slug(request.user)
+    slug = survey_versions.front_slug(request.user)
     if not slug:
         running = [c for c in selectors.surveys(limit=20, reader=request.user) if not c.is_final]
         context = {"section": "front", "running": running[:1]}

@@ -18,13 +18,13 @@ from webapp.pages.ui.glossary import read_terms
 from webapp.pages.ui.headings import LABELS
 from webapp.pages.ui.html_rows import name_html, percent, place_html, rows_html, tag_html
 from webapp.pages.ui.table_page import Row
+from webapp.store.access import survey_versions
 from webapp.store.ranges.region_places import (
     continent_name,
     country_name,
     place_name,
     region_codes,
 )
-from webapp.store.surveys import selectors
 
 register = template.Library()
 
@@ -241,9 +241,9 @@ def front_slug(context: template.Context) -> str:
     """Return the survey that the header links to on pages without one; read once a request."""
     request = context.get("request")
     if request is None:
-        return selectors.front_slug()
+        return survey_versions.front_slug()
     if not hasattr(request, "front_slug"):
-        request.front_slug = selectors.front_slug(getattr(request, "user", None))
+        request.front_slug = survey_versions.front_slug(getattr(request, "user", None))
     return str(request.front_slug)
 
 

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.cache import patch_vary_headers
 from django.utils.deprecation import MiddlewareMixin
 
+from webapp.store.access import survey_versions
 from webapp.store.access.url_ownership import kind_of, names_in
-from webapp.store.surveys import selectors
 
 View = Callable[..., HttpResponse]
 
@@ -61,7 +61,7 @@ class VisibilityMiddleware(MiddlewareMixin):
         if match is None or match.route.startswith("api/"):
             return
         kind, names = kind_of(match.route), names_in(kwargs)
-        if kind is not None and not selectors.may_read(request, kind, names):
+        if kind is not None and not survey_versions.may_read(request, kind, names):
             raise Http404(f"no such {kind}")
 
     def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 
+from webapp.store.access import survey_versions
 from webapp.store.access.visibility import reader_key
-from webapp.store.surveys import derived, selectors
+from webapp.store.surveys import derived
 
 KEPT_S, INDEXED_KEPT_S = 60.0, 600.0
 MAX_BYTES = 64 * 1024 * 1024
@@ -82,7 +83,7 @@ def cached_page(view: View, *, is_indexed: bool = False) -> View:
 
     @wraps(view)
     def wrapper(request: HttpRequest, slug: str, *args: Any, **more: Any) -> HttpResponse:
-        version = selectors.read_version(request, slug) if request.method == "GET" else None
+        version = survey_versions.read_version(request, slug) if request.method == "GET" else None
         if version is None or not version.is_final or is_indexed and not _has_index(slug, version):
             return view(request, slug, *args, **more)
         key = (reader_key(request.user), request.build_absolute_uri(), version)
@@ -103,7 +104,7 @@ def cached_page(view: View, *, is_indexed: bool = False) -> View:
 cached_index_page = partial(cached_page, is_indexed=True)
 
 
-def _has_index(slug: str, version: selectors.SurveyVersion) -> bool:
+def _has_index(slug: str, version: survey_versions.SurveyVersion) -> bool:
     return derived.index_folder(slug, version.finished_at).is_dir()
 
 

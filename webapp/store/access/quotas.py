@@ -11,11 +11,13 @@ from typing import Any
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Func, IntegerField, QuerySet, Sum
 from django.utils import timezone
 
 from core.errors import Conflict
-from webapp.store.models import Membership, Organisation, UsageDay
+from core.statuses import FINAL_STATES
+from webapp.store.models import Membership, Organisation, Survey, UsageDay
+from webapp.store.prepared_query import PreparedQuery
 
 DAYS = 30
 # Columns of usage with what they count.
@@ -82,3 +84,20 @@ def _check(holder: str, quotas: Iterable[Quota], kind: str, amount: int) -> None
                 f"{holder} has {left:,} of {quota.limit:,} {KINDS[kind]} left in {DAYS} days, and "
                 f"this needs {amount:,}; see Account, Usage"
             )
+
+
+def active_surveys(maker: Any = None) -> int:
+    """Surveys that wait or run, of everyone or of one maker."""
+    if maker:
+        return _active().filter(maker=maker).count()
+    row = _count_active.first()
+    return row[0] if row else 0
+
+
+def _active() -> QuerySet[Survey]:
+    return Survey.objects.exclude(state__in=FINAL_STATES).order_by()
+
+
+# As a plain function of SQL, since Django groups by the columns beside an aggregate.
+_COUNT = Func(F("pk"), function="COUNT", output_field=IntegerField())
+_count_active = PreparedQuery(lambda: _active().values_list(_COUNT))

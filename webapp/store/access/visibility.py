@@ -34,6 +34,13 @@ class Operator(AnonymousUser):
 OPERATOR = Operator()
 
 
+def is_anonymous(user: Any) -> bool:
+    """Whether a reader sees public rows only: neither an account, a share link nor a command."""
+    if isinstance(user, Operator | SharedReader):
+        return False
+    return user is None or not user.is_authenticated
+
+
 def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
     """Filter a queryset to rows visible to the user; public rows without a user."""
     if isinstance(user, Operator):
@@ -43,7 +50,7 @@ def visible(queryset: QuerySet[Row], user: Any = None) -> QuerySet[Row]:
         links = ShareLink.objects.filter(live_condition(), pk=user.link.pk)
         may_be_shared = queryset.model in MODELS.values()
         return queryset.filter(share_links__in=links) if may_be_shared else queryset.none()
-    if user is None or not user.is_authenticated:
+    if is_anonymous(user):
         return queryset.filter(owner__isnull=True)
     own = Q(owner__isnull=True) | Q(owner=user.pk)
     return queryset.filter(own | _in_organisation(queryset.model, user, Role.values))

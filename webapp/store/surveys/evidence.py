@@ -10,7 +10,7 @@ from analysis.deployment import dangling
 from analysis.index import profiles
 from analysis.index.profiles import ANYWHERE
 from analysis.index.profiles import Hosted as Hosted
-from webapp.store.models import Survey
+from webapp.store.access import survey_versions
 from webapp.store.surveys import index as survey_index
 from webapp.store.surveys.selectors import finished_shards
 
@@ -107,10 +107,13 @@ def name(slug: str, host: str) -> Row | None:
     """All evidence on one name."""
     index = _index_of(slug)
     wanted = host.strip().lower()
-    shards = index.shards_of(wanted) if index else finished_shards(slug)
-    if index and not shards:
+    if index is None:
+        return profiles.name_page(settings.LAKE_DIR, slug, wanted, shards=finished_shards(slug))
+    homes = index.homes_of(wanted)
+    if not homes:
         return None
-    return profiles.name_page(settings.LAKE_DIR, slug, wanted, shards=shards)
+    shards = sorted(set(homes.values()))
+    return profiles.name_page(settings.LAKE_DIR, slug, wanted, shards, list(homes))
 
 
 def takeovers(slug: str, domain: str) -> list[Row]:
@@ -131,5 +134,4 @@ def search(slug: str, text: str, limit: int = 20) -> list[Row]:
 
 
 def _index_of(slug: str) -> survey_index.Index | None:
-    survey = Survey.objects.filter(slug=slug).first()
-    return survey_index.index_of(survey) if survey else None
+    return survey_index.open_index(slug, survey_versions.end_of(slug))

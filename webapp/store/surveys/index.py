@@ -9,6 +9,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
@@ -20,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from analysis.index.profiles import ANYWHERE, Hosted
+from analysis.index.profiles import ANYWHERE, Hosted, parents_of
 from analysis.index.search import NameFile
 from webapp.store.models import Survey
 from webapp.store.surveys import derived
@@ -70,24 +71,22 @@ class Index:
     hashes: np.ndarray[Any, Any]
     places: np.ndarray[Any, Any]
 
-    def domain(self, domain: str) -> Row | None:
-        """The row of one domain."""
+    def domain(self, domain: str, columns: Sequence[str] | None = None) -> Row | None:
+        """The row of one domain, or some ``columns`` of it, among them ``domain``."""
         digest = hashlib.md5(domain.encode(), usedforsecurity=False).digest()
         wanted = np.uint64(int.from_bytes(digest[8:], "little"))
         at = int(np.searchsorted(self.hashes, wanted))
         while at < len(self.hashes) and self.hashes[at] == wanted:
-            found = self.domains.rows(int(self.places[at]), 1)[0]
+            found = self.domains.rows(int(self.places[at]), 1, columns)[0]
             if found["domain"] == domain:
                 return found
             at += 1
         return None
 
-    def shards_of(self, name: str) -> list[str]:
-        """Shards of the listed domains that a name lies in."""
-        labels = name.split(".")
-        parents = [".".join(labels[i:]) for i in range(len(labels))]
-        rows = [self.domain(parent) for parent in parents]
-        return sorted({row["shard"] for row in rows if row})
+    def homes_of(self, name: str) -> dict[str, str]:
+        """The listed domains that a name lies in, each with its shard."""
+        rows = [self.domain(parent, ("domain", "shard")) for parent in parents_of(name)]
+        return {row["domain"]: row["shard"] for row in rows if row}
 
     def names(self, row: Row, first: int, count: int) -> list[Row]:
         """Some of the names of a domain, cloud-using ones first."""
@@ -160,7 +159,12 @@ class AffectedDomains:
 
 def index_of(survey: Survey) -> Index | None:
     """The index of a survey, where it has been made."""
-    place = derived.index_of(survey)
+    return open_index(survey.slug, survey.finished_at)
+
+
+def open_index(slug: str, finished_at: datetime | None) -> Index | None:
+    """The index of the survey that ended then, where it has been made."""
+    place = derived.Derived(derived.index_folder(slug, finished_at))
     return _open(place.folder) if place.is_ready else None
 
 

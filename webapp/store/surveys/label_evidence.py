@@ -9,7 +9,8 @@ import pyarrow.parquet as pq
 from django.conf import settings
 
 from lake.parts import parts_of
-from webapp.store.models import Survey
+from lake.sorted_parts import rows_of_keys
+from webapp.store.access import survey_versions
 from webapp.store.surveys import evidence
 from webapp.store.surveys import index as survey_index
 
@@ -82,9 +83,13 @@ def _mentions(lookup: Row, wanted: set[str]) -> bool:
 def zones_of(slug: str, addresses: Iterable[str], zone: str = "") -> list[Row]:
     """What was found on the zones of some addresses; on one ``zone`` alone if given."""
     wanted = sorted(set(addresses))
-    rows: list[Row] = []
-    for path in parts_of(Path(settings.LAKE_DIR), slug, "zones") if wanted else ():
-        rows += pq.read_table(path, filters=[("address", "in", wanted)]).to_pylist()
+    paths = parts_of(Path(settings.LAKE_DIR), slug, "zones") if wanted else []
+    found = rows_of_keys(paths, {"address": wanted})
+    if found is not None:
+        rows = found.to_pylist()
+    else:
+        tables = (pq.read_table(path, filters=[("address", "in", wanted)]) for path in paths)
+        rows = [row for table in tables for row in table.to_pylist()]
     kept = [r for r in rows if not zone or zone in (r["zone"], f"{r['region']} {r['zone']}")]
     return [{**r, "found": _zone_evidence(r.get("evidence"))} for r in kept]
 
@@ -102,8 +107,7 @@ def _zone_evidence(text: str | None) -> Row:
 
 def domains_with(slug: str, kind: str, provider: str, value: str) -> Row | None:
     """``{total, rows}``: the best-ranked domains with a label; ``None`` without an index."""
-    survey = Survey.objects.filter(slug=slug).first()
-    index = survey_index.index_of(survey) if survey else None
+    index = survey_index.open_index(slug, survey_versions.end_of(slug))
     if index is None:
         return None
     key = provider if kind == "provider" else f"{provider} {value}"

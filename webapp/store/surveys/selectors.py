@@ -1,14 +1,14 @@
 """Everything that pages and API read; nothing here computes a report."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from functools import lru_cache
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
-from django.db.models import Case, Count, Max, Model, Q, When
+from django.db.models import Count, Model
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -19,8 +19,14 @@ from analysis.reporting.registry import TABLE_BY_ID
 from analysis.reporting.tables.marginal_note import MarginalNote
 from cartography.ranges.regions import region as region_of
 from core.report_tables import SPEC_BY_ID, SPECS, Table
-from core.statuses import SurveyState
-from webapp.store.access.visibility import may_see, visible
+from webapp.store.access.survey_versions import (
+    IS_CHECK,
+    SurveyVersion,
+    front_slug,
+    read_version,
+    version,
+)
+from webapp.store.access.visibility import visible
 from webapp.store.models import RangeTable, Report, Shard, Survey
 from webapp.store.surveys.timings import StageTimes, add_stages
 from webapp.store.surveys.waiting import find_blocker
@@ -106,10 +112,6 @@ def own_method(report: ReportRow | None) -> str:
     return report.method.removesuffix(COMMON_NOTE).strip() if report else ""
 
 
-# A check measures one domain; a survey of several is a study.
-_CHECK = Q(n_domains=1)
-
-
 def surveys(
     limit: int = 200, reader: Any = None, *, are_checks: bool | None = None
 ) -> list[SurveyRow]:
@@ -119,14 +121,14 @@ def surveys(
     """
     rows = visible(Survey.objects.prefetch_related("range_tables"), reader)
     if are_checks is not None:
-        rows = rows.filter(_CHECK if are_checks else ~_CHECK)
+        rows = rows.filter(IS_CHECK if are_checks else ~IS_CHECK)
     return [row_of(c) for c in rows[:limit]]
 
 
 def count_surveys(reader: Any = None) -> tuple[int, int]:
     """Return how many surveys and how many checks of one domain a reader may see."""
     rows = visible(Survey.objects.order_by(), reader)
-    found = rows.aggregate(checks=Count("pk", filter=_CHECK), total=Count("pk"))
+    found = rows.aggregate(checks=Count("pk", filter=IS_CHECK), total=Count("pk"))
     return found["total"] - found["checks"], found["checks"]
 
 
@@ -136,13 +138,13 @@ def survey(slug: str, reader: Any = None) -> SurveyRow | None:
     return survey_of(found) if found else None
 
 
-def survey_of(found: "SurveyVersion") -> SurveyRow | None:
+def survey_of(found: SurveyVersion) -> SurveyRow | None:
     """Return the row of a version; one that has just been deleted has none."""
     return _final_survey(found) if found.is_final else _read_survey(found.survey_id)
 
 
 @lru_cache(maxsize=256)
-def _final_survey(found: "SurveyVersion") -> SurveyRow | None:
+def _final_survey(found: SurveyVersion) -> SurveyRow | None:
     """Read a finished survey once for each version."""
     return _read_survey(found.survey_id)
 
@@ -152,65 +154,10 @@ def _read_survey(survey_id: int) -> SurveyRow | None:
     return row_of(found) if found else None
 
 
-class SurveyVersion(NamedTuple):
-    """What the pages of a finished survey depend on, beside their address and reader."""
-
-    survey_id: int
-    slug: str
-    name: str
-    state: str
-    finished_at: datetime | None
-    owner_id: int | None
-    maker_id: int | None
-    organisation_id: int | None
-    computed_at: datetime | None
-
-    @property
-    def is_final(self) -> bool:
-        """Whether the survey has ended and has its tables."""
-        return self.finished_at is not None and self.computed_at is not None
-
-
-def version(slug: str, reader: Any = None) -> SurveyVersion | None:
-    """Return the version of a survey, where the reader may see it."""
-    rows = visible(Survey.objects.filter(slug=slug), reader).order_by()
-    own = (name for name in SurveyVersion._fields if name not in ("survey_id", "computed_at"))
-    row = next(iter(rows.values_list("pk", *own, Max("reports__computed_at"))), None)
-    return SurveyVersion(*row) if row else None
-
-
-def read_version(request: HttpRequest, slug: str) -> SurveyVersion | None:
-    """Return the version of a survey, where the reader may see it; read once a request.
-
-    Requests that change something read it again.
-    """
-    if request.method not in ("GET", "HEAD"):
-        return version(slug, request.user)
-    read: dict[str, SurveyVersion | None] = request.__dict__.setdefault("versions", {})
-    if slug not in read:
-        read[slug] = version(slug, request.user)
-    return read[slug]
-
-
 def read_survey(request: HttpRequest, slug: str) -> SurveyRow | None:
     """Return a survey, where the reader may see it."""
     found = read_version(request, slug)
     return survey_of(found) if found else None
-
-
-def may_read(request: HttpRequest, kind: str, slugs: Collection[str]) -> bool:
-    """Whether the reader may see all of what an address names."""
-    if kind != "survey":
-        return may_see(kind, slugs, request.user)
-    return all(read_version(request, slug) is not None for slug in slugs)
-
-
-def front_slug(reader: Any = None) -> str:
-    """Return the newest visible survey with a report, checks last; empty where there is none."""
-    done = [str(SurveyState.FINISHED), str(SurveyState.PARTIAL)]
-    rows = visible(Survey.objects.filter(state__in=done), reader)
-    ordered = rows.order_by(Case(When(_CHECK, then=1), default=0), *(Survey._meta.ordering or ()))
-    return ordered.values_list("slug", flat=True).first() or ""
 
 
 def front_survey(reader: Any = None) -> SurveyRow | None:

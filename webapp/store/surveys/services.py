@@ -246,12 +246,12 @@ def _canonical(options: Mapping[str, Any]) -> str:
 def _check_quota(maker: Requester) -> None:
     if not maker.is_limited:
         return
-    if maker.user and active_surveys(maker.user) >= settings.MAX_ACTIVE_SURVEYS_PER_USER:
+    if maker.user and quotas.active_surveys(maker.user) >= settings.MAX_ACTIVE_SURVEYS_PER_USER:
         raise TooManySurveys(
             f"{settings.MAX_ACTIVE_SURVEYS_PER_USER} of your surveys are waiting or running; try "
             "again when one ends"
         )
-    if active_surveys() >= settings.MAX_ACTIVE_SURVEYS:
+    if quotas.active_surveys() >= settings.MAX_ACTIVE_SURVEYS:
         raise TooManySurveys(
             f"{settings.MAX_ACTIVE_SURVEYS} surveys are waiting or running; try again when one ends"
         )
@@ -269,12 +269,6 @@ def _slice(survey: Survey, n_domains: int) -> list[Shard]:
         Shard(survey=survey, key=f"s{i:05d}", first=first, last=min(first + size, n_domains))
         for i, first in enumerate(range(0, n_domains, size))
     ]
-
-
-def active_surveys(maker: Any = None) -> int:
-    """Surveys that wait or run, of everyone or of one maker."""
-    rows = Survey.objects.exclude(state__in=FINAL_STATES)
-    return rows.filter(maker=maker).count() if maker else rows.count()
 
 
 def mark_running(survey: Survey, tables: Sequence[RangeTable], world: str) -> None:
