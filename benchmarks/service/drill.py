@@ -7,269 +7,47 @@ and the other workers. No folder is shared. After one survey in peace, surveys f
 and every few seconds a process is killed by SIGKILL and started again, two machines cannot reach
 each other for some seconds (frames are lost, nothing is refused), or all connections to the
 database are closed. Meanwhile pages are requested, and the first survey is audited over the API,
-one audit after the other.
+one audit after the other, and campaigns of synthetic vantage points follow each other, too.
 
 The crawled zones are counted: each of their names has one right answer. Ends with 1 where a name of
 a survey is lost, doubled or wrong, where a table differs from that of the first survey, where an
-audit is lost or doubled or has other findings than the first, or where neither web process answers
-a page between two disturbances.
+audit is lost or doubled or has other findings than the first, where a slot of a campaign has no end
+or is stored twice, or where neither web process answers a page between two disturbances.
 """
 
 import argparse
-import http.client
-import json
 import os
 import random
-import resource
-import shutil
-import subprocess
 import sys
-import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 import duckdb
-import psycopg
 
 from benchmarks.dns import counting
 from benchmarks.service.audit_load import Audits
 from benchmarks.service.background import Background
-from deploy import broker
-from testbed.namespaces import netns
-from testbed.namespaces.namespace_exec import command
-from tests import services
-from tests.store.s3_server import BUCKET, serve_command
+from benchmarks.service.campaign_load import Campaigns
+from benchmarks.service.machines import (
+    ADDRESS,
+    CRAWLERS,
+    DNS_PORT,
+    LABELS,
+    STORES,
+    WEBS,
+    Cluster,
+    ask,
+    ask_status,
+    built,
+)
 
-ROOT = Path(__file__).resolve().parents[2]
-# The user's machine starts surveys and asks for pages; nothing of it is cut or killed.
-STORES = ("database", "broker", "objects")
-WEBS, CRAWLERS = ("web1", "web2"), ("crawl1", "crawl2", "crawl3")
-MACHINES = (*STORES, *WEBS, *CRAWLERS, "control", "user")
 # What may be killed; the S3 server of the tests keeps its objects in memory.
 KILLED = (*WEBS, *CRAWLERS, "sweeps", "analysis", "beat", "broker")
-ADDRESS, DNS_PORT = "127.0.62.1", 5300
-LABELS, LIMIT_QPS = 199, 400
-RANGES = {
-    "createDate": "2026-11-01-00-00-00",
-    "prefixes": [{"ip_prefix": "11.0.0.0/9", "region": "us-east-1", "service": "EC2"}],
-}
-_NOWHERE = "02:00:00:00:00:01"
+LIMIT_QPS = 400
 _LEAST_CUT_S, _MOST_CUT_S = 2.0, 12.0
 FETCH_ATTEMPTS = 5
-
-
-class Network:
-    """A namespace for each machine, all on one bridge."""
-
-    def __init__(self) -> None:
-        self._prefix = netns.new_prefix()
-        names = [self.name_of(machine) for machine in ("switch", *MACHINES)]
-        for name in names:
-            netns.add(name)
-        lines = ["link set lo up", "link add hub type bridge", "link set hub up"]
-        for number, machine in enumerate(MACHINES, 2):
-            far = self.name_of(machine)
-            lines += [
-                f"link add p{number} type veth peer name eth0 netns {far}",
-                f"link set p{number} master hub",
-                f"link set p{number} up",
-            ]
-        netns.batch(names[0], lines)
-        for machine in MACHINES:
-            own = f"addr add {self.address_of(machine)}/24 dev eth0"
-            netns.batch(self.name_of(machine), ["link set lo up", own, "link set eth0 up"])
-
-    def name_of(self, machine: str) -> str:
-        return self._prefix + machine
-
-    def address_of(self, machine: str) -> str:
-        return f"10.77.0.{MACHINES.index(machine) + 2}"
-
-    def cut(self, first: str, second: str) -> None:
-        """Lose all frames between two machines."""
-        for one, other in ((first, second), (second, first)):
-            entry = (
-                f"neigh replace {self.address_of(other)} lladdr {_NOWHERE} dev eth0 nud permanent"
-            )
-            netns.batch(self.name_of(one), [entry])
-
-    def join(self, first: str, second: str) -> None:
-        """Let two machines reach each other again."""
-        for one, other in ((first, second), (second, first)):
-            entry = f"neigh del {self.address_of(other)} dev eth0"
-            netns.batch(self.name_of(one), [entry], force=True)
-
-    def close(self) -> None:
-        netns.remove([self.name_of(machine) for machine in ("switch", *MACHINES)])
-
-
-@dataclass
-class Cluster:
-    """The processes of all machines by role."""
-
-    folder: Path
-    network: Network
-    running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
-    _commands: dict[str, tuple[str, list[str], dict[str, str]]] = field(default_factory=dict)
-
-    def environment(self, machine: str) -> dict[str, str]:
-        """The settings of a process of the product on a machine."""
-        at = self.network.address_of
-        endpoint = quote(f"http://{at('objects')}:9000", safe="")
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("NEPHOSCOPE", "DATABASE"))}
-        return kept | {
-            "DJANGO_SETTINGS_MODULE": "webapp.settings",
-            "DATABASE_URL": f"postgresql://nephoscope@{at('database')}/postgres",
-            "REDIS_URL": f"redis://{at('broker')}:6379/0",
-            "NEPHOSCOPE_DATA": str(self.folder / machine),
-            "NEPHOSCOPE_SECRET_KEY": "k" * 50,
-            "NEPHOSCOPE_HOSTS": "*",
-            "NEPHOSCOPE_FETCH_RANGES": "0",
-            "NEPHOSCOPE_LAKE_URL": f"s3://{BUCKET}/lake?endpoint={endpoint}",
-            "NEPHOSCOPE_LAKE_ACCESS_KEY": "key",
-            "NEPHOSCOPE_LAKE_SECRET_KEY": "secret",
-            "NEPHOSCOPE_LOG_LEVEL": "WARNING",
-        }
-
-    def start(
-        self, role: str, machine: str, program: list[str], env: dict[str, str] | None = None
-    ) -> subprocess.Popen[bytes]:
-        """Start a process of a machine, also one that was killed."""
-        self._commands[role] = machine, program, env or self.environment(machine)
-        (self.folder / machine).mkdir(exist_ok=True)
-        return self.restart(role)
-
-    def restart(self, role: str) -> subprocess.Popen[bytes]:
-        """Start a process as it was started before."""
-        machine, program, env = self._commands[role]
-        line = command(self.network.name_of(machine), program)
-        with (self.folder / f"{role}.log").open("ab") as log:
-            self.running[role] = subprocess.Popen(
-                line,
-                cwd=ROOT,
-                env=env,
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
-        return self.running[role]
-
-    def serve(self, role: str, machine: str, *words: str) -> None:
-        """Start a service as ``deploy.commands`` does."""
-        self.start(role, machine, [sys.executable, "-m", "deploy.commands", *words])
-
-    def manage(self, *words: object, role: str = "command") -> subprocess.Popen[bytes]:
-        """Start a command of the product on the user's machine."""
-        return self.start(role, "user", [sys.executable, "manage.py", *map(str, words)])
-
-    def kill(self, role: str) -> None:
-        """End a process and its children by SIGKILL."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.running[role].pid, 9)
-        self.running[role].wait()
-
-    def restart_ended(self) -> list[str]:
-        """Start processes that ended by themselves, as a service manager does; return which."""
-        ended = [role for role, process in self.running.items() if process.poll() is not None]
-        for role in ended:
-            self.restart(role)
-        return ended
-
-    def inside(self, work: Callable[[], Any]) -> Any:
-        """Return what ``work`` gives on the user's machine."""
-        return netns.run_inside(self.network.name_of("user"), work)
-
-    def memory_mb(self) -> dict[str, float]:
-        """Resident memory of each role with its children."""
-        return {
-            role: sum(map(_resident_mb, _group_of(process.pid)))
-            for role, process in self.running.items()
-            if process.poll() is None
-        }
-
-    def close(self) -> None:
-        for role in reversed(self.running):
-            self.kill(role)
-
-
-def _group_of(pid: int) -> Iterator[int]:
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            if int(path.read_text().rpartition(")")[2].split()[2]) == pid:
-                yield int(path.parent.name)
-
-
-def _resident_mb(pid: int) -> float:
-    with suppress(OSError):
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-        return pages * resource.getpagesize() / 1e6
-    return 0.0
-
-
-def start_stores(cluster: Cluster) -> None:
-    """Start database, broker and object storage on their machines; raises ``NotInstalled``."""
-    home = cluster.folder / "postgresql"
-    home.mkdir()
-    data = services.create_cluster(home)
-    with (data / "pg_hba.conf").open("a") as rules:
-        rules.write("host all all 10.77.0.0/24 trust\n")
-    options = {"listen_addresses": "*", "unix_socket_directories": str(home), "fsync": "off"}
-    words = [text for name, value in options.items() for text in ("-c", f"{name}={value}")]
-    user = [shutil.which("setpriv") or "setpriv", f"--reuid={services.UNPRIVILEGED}"]
-    server = services.find_postgresql("postgres")
-    program = [*user, "--regid=nogroup", "--clear-groups", server, "-D", str(data), *words]
-    cluster.start("database", "database", program, dict(os.environ))
-    program = [*broker.command(cluster.folder / "valkey"), "--port", "6379", "--bind", "*"]
-    cluster.start("broker", "broker", [*program, "--protected-mode", "no"], dict(os.environ))
-    cluster.start("objects", "objects", serve_command(9000, "0.0.0.0"), dict(os.environ))
-    wait(lambda: cluster.inside(lambda: _ask_status(cluster, "objects", 9000, "PUT", f"/{BUCKET}")))
-
-
-def start_product(cluster: Cluster) -> None:
-    """Migrate, import ranges, and start every service."""
-    for role in CRAWLERS:
-        folder = cluster.folder / role
-        folder.mkdir()
-        program = [sys.executable, str(ROOT / "benchmarks" / "dns" / "counting.py"), str(folder)]
-        words = [str(DNS_PORT), str(LABELS), ADDRESS]
-        cluster.start(f"dns-{role}", role, [*program, *words], dict(os.environ))
-    ranges = cluster.folder / "aws.json"
-    ranges.write_text(json.dumps(RANGES))
-    wait(lambda: cluster.manage("migrate", "--verbosity", 0).wait() == 0)
-    if cluster.manage("ranges", "import", "aws", ranges).wait():
-        raise SystemExit("the ranges could not be imported; see command.log")
-    for role in WEBS:
-        cluster.serve(role, role, "web", "--host", "0.0.0.0", "--port", "8000")
-    for role in CRAWLERS:
-        cluster.serve(role, role, "crawl", "--concurrency", "1")
-    for role in ("sweeps", "analysis", "beat"):
-        cluster.serve(role, "control", role)
-
-
-def _ask_status(cluster: Cluster, machine: str, port: int, method: str, path: str) -> int:
-    """Return the status of an answer below 500; 0 without one."""
-    link = http.client.HTTPConnection(cluster.network.address_of(machine), port, timeout=5)
-    with suppress(OSError, http.client.HTTPException):
-        link.request(method, path)
-        status = link.getresponse().status
-        return status if status < 500 else 0
-    return 0
-
-
-def wait(ready: Callable[[], Any], limit_s: float = 120.0) -> None:
-    """Wait until ``ready`` is true."""
-    deadline = time.monotonic() + limit_s
-    while not ready():
-        if time.monotonic() > deadline:
-            raise SystemExit("it did not happen in time")
-        time.sleep(0.2)
 
 
 class Disturbances(Background):
@@ -311,12 +89,6 @@ class Disturbances(Background):
         self._cluster.inside(lambda: ask(self._cluster, query))
 
 
-def ask(cluster: Cluster, query: str) -> list[tuple[Any, ...]]:
-    """Rows of a query on the database, from the user's machine."""
-    with psycopg.connect(cluster.environment("user")["DATABASE_URL"]) as database:
-        return database.execute(query).fetchall()
-
-
 class Visitors(Background):
     """Requests for pages, each to the other web process if the first gives no answer."""
 
@@ -331,7 +103,7 @@ class Visitors(Background):
         while not self._stopped.wait(0.2):
             path = self._paths[number % len(self._paths)]
             order = WEBS if number % 2 else WEBS[::-1]
-            statuses = (_ask_status(self._cluster, web, 8000, "GET", path) for web in order)
+            statuses = (ask_status(self._cluster, web, 8000, "GET", path) for web in order)
             found = next(filter(None, statuses), 0)
             self.counts["answered" if found == 200 else f"status {found}"] += 1
             number += 1
@@ -357,10 +129,40 @@ def run_survey(cluster: Cluster, name: str, zones: int) -> dict[str, Any]:
     return {table_id: rest for table_id, *rest in rows}
 
 
+def fetch_lake(cluster: Cluster) -> bool:
+    """Copy the lake to the user's machine, which may be cut off from the storage at first."""
+    return any(cluster.manage("lake", "fetch").wait() == 0 for _ in range(FETCH_ATTEMPTS))
+
+
+def create_campaigns(cluster: Cluster) -> Campaigns:
+    """Store vantage points and an account; return the load of campaigns."""
+    if cluster.run_once("campaigns", "-m", "benchmarks.service.campaign_load").wait():
+        raise SystemExit("the vantage points could not be stored; see campaigns.log")
+    secret, *vantages = (cluster.folder / "campaigns.log").read_text().split("\n")[-2].split()
+    addresses = [cluster.network.address_of(web) for web in WEBS]
+    return Campaigns(addresses, secret, vantages, cluster.inside)
+
+
+def check_campaigns(cluster: Cluster, campaigns: Campaigns) -> list[str]:
+    """Compare the slots of all campaigns with the rows of their parts; return the faults."""
+    query = (
+        "SELECT DISTINCT part FROM store_campaignunit WHERE part <> '' AND campaign_id = "
+        "(SELECT id FROM store_campaign WHERE slug = '{}')"
+    )
+
+    def parts(slug: str) -> Sequence[str]:
+        return [part for (part,) in cluster.inside(lambda: ask(cluster, query.format(slug)))]
+
+    if not fetch_lake(cluster):
+        return ["the lake could not be fetched"]
+    campaigns.compare(cluster.folder / "user" / "lake", parts)
+    print(campaigns.summary())
+    return campaigns.faults
+
+
 def check_rows(cluster: Cluster, name: str, zones: int) -> str:
     """Compare a survey's answers with the truth; return what is wrong, or nothing."""
-    # The machine may be cut off from the storage at this moment.
-    if all(cluster.manage("lake", "fetch").wait() for _ in range(FETCH_ATTEMPTS)):
+    if not fetch_lake(cluster):
         return "the lake could not be fetched"
     shards = cluster.inside(
         lambda: ask(
@@ -379,25 +181,6 @@ def check_rows(cluster: Cluster, name: str, zones: int) -> str:
     wrong = sum(expected.get(found) != addresses for found, addresses in rows)
     print(f"{name}: {len(rows):,} names; {lost} lost, {doubled} doubled, {wrong} wrong", flush=True)
     return f"{name}: names differ" if lost or doubled or wrong else ""
-
-
-@contextmanager
-def built() -> Iterator[Cluster]:
-    """All machines with all processes, which end whatever happens."""
-    with tempfile.TemporaryDirectory(prefix="nephoscope-drill-") as folder:
-        Path(folder).chmod(0o755)
-        cluster = Cluster(Path(folder), Network())
-        try:
-            start_stores(cluster)
-            start_product(cluster)
-            yield cluster
-        except SystemExit:
-            for log in sorted(cluster.folder.glob("*.log")):
-                print(f"== {log.name}\n{log.read_text(errors='replace')[-1500:]}", file=sys.stderr)
-            raise
-        finally:
-            cluster.close()
-            cluster.network.close()
 
 
 def main() -> int:
@@ -428,6 +211,7 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
         Disturbances(cluster, given.seed, given.every) as found,
         Visitors(cluster, paths) as seen,
         audits,
+        create_campaigns(cluster) as campaigns,
     ):
         while time.monotonic() < end:
             number += 1
@@ -442,7 +226,8 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
     print(f"pages: {dict(seen.counts)}")
     print("memory, MB: " + ", ".join(f"{r} {first.get(r, 0):.0f} to {last[r]:.0f}" for r in last))
     print(f"audits: {audits.done}, {len(audits.faults)} lost, doubled or different")
-    faults = [fault for fault in (*faults, *audits.faults) if fault]
+    faults += [*audits.faults, *check_campaigns(cluster, campaigns)]
+    faults = [fault for fault in faults if fault]
     print("\n".join(faults) or f"{number} surveys: every table as in peace")
     return 1 if faults or not seen.counts["answered"] else 0
 
