@@ -16,7 +16,7 @@ from core.statuses import SurveyState
 from webapp.api.framework import events
 from webapp.api.framework.files import download
 from webapp.api.framework.problem_kinds import KINDS
-from webapp.store.access import tokens
+from webapp.store.access import quotas, tokens
 from webapp.store.models import Survey, VantagePoint
 from webapp.store.surveys import services
 
@@ -125,7 +125,7 @@ def test_a_reply_without_a_database_is_a_reply(client, monkeypatch):
     def fail(*_args):
         raise OperationalError("database is locked")
 
-    monkeypatch.setattr(services, "active_surveys", fail)
+    monkeypatch.setattr(quotas, "active_surveys", fail)
     reply = client.get("/api/v1/surveys")
     assert (reply.status_code, "RateLimit" in reply) == (200, False)
     assert reply["RateLimit-Policy"].startswith('"active-surveys";q=')
