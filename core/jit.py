@@ -3,11 +3,13 @@
 The compiler, too, is loaded then: that takes a third of a second, which no page shall pay.
 """
 
+import fcntl
 import itertools
 import os
 import secrets
 from collections.abc import Callable
-from functools import cached_property
+from contextlib import suppress
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -57,6 +59,23 @@ class _Numbers:
         return next(self._count)
 
 
+def _run_locked(
+    folder: str, lock: int, function: Callable[P, R], *args: P.args, **named: P.kwargs
+) -> R:
+    """Call a function while this process has the lock of a folder."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        # Where a file system has no locks, it is as without.
+        with suppress(OSError):
+            fcntl.flock(handle, lock)
+        return function(*args, **named)
+    finally:
+        # Closing alone would not release it: a process that was forked meanwhile has the handle, too.
+        with suppress(OSError):
+            fcntl.flock(handle, fcntl.LOCK_UN)
+        os.close(handle)
+
+
 class Loop(Generic[P, R]):
     """A function, compiled for the types that it is called with."""
 
@@ -79,7 +98,12 @@ class Loop(Generic[P, R]):
         made = _load_compiler().njit(cache=True, nogil=True, **self._how)(self._function)
         # The compiler compares only the file of the function with what is kept on disk; a change
         # of a loop or constant that is imported from another file has to count, too.
-        made._cache._cache_file._source_stamp = self._stamp()
+        kept = made._cache._cache_file
+        kept._source_stamp = self._stamp()
+        # Of two processes that write at once, one would give its name in the list to the code of
+        # the other; and the list is written before the code.
+        kept.save = partial(_run_locked, kept._cache_path, fcntl.LOCK_EX, kept.save)
+        kept.load = partial(_run_locked, kept._cache_path, fcntl.LOCK_SH, kept.load)
         return made
 
     def _stamp(self) -> tuple[tuple[str, str], ...]:

@@ -1,10 +1,12 @@
 """Compiled loops: the compiler is loaded at the first call, and loops call each other."""
 
+import fcntl
 import multiprocessing
 import os
 import re
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +143,26 @@ def test_code_that_two_processes_kept_on_disk_is_used_by_a_third(tmp_path):
     assert not symbols[0] & symbols[1]
     assert use_kept(tmp_path, "by_value", "by_rank") == [2.0, 2.0]
     assert use_kept(tmp_path, "by_rank", "by_value") == [2.0, 2.0]
+
+
+@compile_loop
+def halve(value):
+    return value / 2
+
+
+def test_code_on_disk_is_not_read_while_another_process_writes():
+    folder = os.open(halve.compiled._cache._cache_file._cache_path, os.O_RDONLY)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(halve(3.0)))
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        reader.start()
+        reader.join(0.3)
+        assert found == []
+    finally:
+        os.close(folder)
+    reader.join()
+    assert found == [1.5]
 
 
 NUMBERS = _Numbers()
