@@ -3,7 +3,7 @@
 import math
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.errors import BadInput
@@ -11,6 +11,9 @@ from core.errors import BadInput
 Value = int | float | str
 # Two-sided 95 % quantiles of Student's t by degrees of freedom; 1.96 beyond.
 _T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+
+# The comparison of a figure that is outside with an interval that is not.
+REACHES = "the interval reaches the accepted range"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A figure of a run: mean over the runs of all seeds with a 95 % interval.
+    """A figure of a run: mean or median over the runs of all seeds with a 95 % interval.
 
     ``interval`` is ``None`` for what does not depend on chance, or was run once.
     """
@@ -118,8 +121,23 @@ class Result:
         slack = 1e-9 * max(1.0, abs(high))
         return low - slack <= self.value <= high + slack
 
+    @property
+    def status(self) -> str:
+        """The comparison in words; a figure outside can have an interval that is not all outside.
+
+        Empty without a published figure.
+        """
+        if self.within is None or self.published is None:
+            return ""
+        if self.within:
+            return "within"
+        low, high = self.published.accepted
+        reaches = self.interval and self.interval[0] <= high and low <= self.interval[1]
+        return REACHES if reaches else "outside"
+
     def as_json(self) -> dict[str, Any]:
         known = self.published
+        notes = [self.note, REACHES if self.status == REACHES else ""]
         return {
             "name": self.name,
             "value": self.value,
@@ -128,7 +146,7 @@ class Result:
             "published": known.value if known else None,
             "tolerance": list(known.accepted) if known else None,
             "within": self.within,
-            "note": self.note,
+            "note": "; ".join(note for note in notes if note),
         }
 
 
@@ -160,6 +178,10 @@ class Conditions:
 
     def text(self, name: str) -> str:
         return str(self.values[name])
+
+    def part(self, number: int, n: int) -> "Conditions":
+        """The same conditions for one of ``n`` equal parts of the work, counted from 0."""
+        return replace(self, report=lambda share: self.report((number + share) / n))
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +235,7 @@ def run_seeds(
     n_events = 0
     for i in range(n_seeds):
         conditions.report(i / n_seeds)
-        row, n = run_once(conditions, conditions.seed + i)
+        row, n = run_once(conditions.part(i, n_seeds), conditions.seed + i)
         rows.append(row)
         n_events += n
     return rows, n_events
@@ -236,16 +258,39 @@ def summarise(
     return Result(name, mean, unit, interval, published, note)
 
 
+def summarise_median(
+    name: str,
+    values: Sequence[float],
+    unit: str = "",
+    published: Published | None = None,
+    note: str = "",
+) -> Result:
+    """The median of one figure over independent runs, with its distribution-free 95 % interval.
+
+    The interval is between two of the values (David and Nagaraja, Order Statistics, 7.1); there is
+    none for fewer than six.
+    """
+    ordered, n = sorted(values), len(values)
+    # Most values to leave out at each end: fewer than that many of n fair coins in 2.5 % of cases.
+    cut, below = -1, 0.5**n
+    while below <= 0.025:
+        cut += 1
+        below += math.comb(n, cut + 1) * 0.5**n
+    interval = (ordered[cut], ordered[n - 1 - cut]) if cut >= 0 else None
+    return Result(name, statistics.median(ordered), unit, interval, published, note)
+
+
 def summarise_all(
     runs: Iterable[Mapping[str, float]],
     units: Mapping[str, str],
     published: Mapping[str, Published] | None = None,
+    method: Callable[..., Result] = summarise,
 ) -> tuple[Result, ...]:
-    """Summarise figures of several runs, in the order of ``units``."""
+    """Summarise figures of several runs, by mean or median, in the order of ``units``."""
     rows = list(runs)
     known = published or {}
     return tuple(
-        summarise(name, [row[name] for row in rows], unit, known.get(name))
+        method(name, [row[name] for row in rows], unit, known.get(name))
         for name, unit in units.items()
     )
 

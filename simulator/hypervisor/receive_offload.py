@@ -7,7 +7,8 @@ in order (He et al., Presto, algorithm 1). Cost is a time per packet, per segmen
 that the stack gets out of order.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,20 @@ PACKET_BYTES = 1500
 CELL_PACKETS = 43
 # Longest wait for a cell in means of earlier waits, the weight of the last one, and the first mean.
 ALPHA, WEIGHT, FIRST_MEAN_US = 2.0, 1 / 8, 100.0
+MODES = ("none", "official", "reordering")
+NONE, REORDERING = 0, 2
+SEGMENT = np.dtype([("start", "i8"), ("length", "i8"), ("since", "f8")], align=True)
+# What a driver knows: settings, the list of segments and the stack's next number, and totals.
+DRIVER = np.dtype(
+    [
+        *((name, "i8") for name in ("mode", "poll_packets", "ring_packets")),
+        *((name, "f8") for name in ("packet_us", "segment_us", "disorder_us", "coalescing_us")),
+        *((name, "i8") for name in ("held", "stack_next", "expected", "last_cell")),
+        *((name, "f8") for name in ("mean", "now", "work", "busy_us")),
+        *((name, "i8") for name in ("dropped", "pushed", "disorder")),
+    ],
+    align=True,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,102 +85,113 @@ def receive_packets(
 ) -> Reception:
     """Receive packets with *none*, *official* or *reordering* offload."""
     n = len(numbers)
-    sizes, totals = np.zeros(n, np.int64), np.zeros(4)
-    mode = ("none", "official", "reordering").index(algorithm)
-    costs = np.array([receiver.packet_us, receiver.segment_us, receiver.disorder_us])
-    limits = np.array([receiver.poll_packets, receiver.ring_packets])
-    pushed = _receive(times_us, numbers, mode, costs, receiver.coalescing_us, limits, sizes, totals)
-    dropped, disorder, busy_us, end_us = totals.tolist()
+    sizes, ring, segments = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, SEGMENT)
+    driver = np.zeros(1, DRIVER)
+    driver["mode"] = MODES.index(algorithm)
+    driver["mean"] = FIRST_MEAN_US
+    for field in fields(Receiver):
+        driver[field.name] = getattr(receiver, field.name)
+    _receive(driver, times_us, numbers, (ring, segments, sizes))
+    names = ["dropped", "pushed", "disorder", "busy_us", "now"]
+    dropped, pushed, disorder, busy_us, end_us = driver[names][0].tolist()
     passed_us = max(end_us - float(times_us[0]), 1e-9)
     return Reception(dropped / n, sizes[:pushed], disorder / max(pushed, 1), busy_us / passed_us)
 
 
 @compile_loop
-def _receive(  # noqa: C901, PLR0913, PLR0915 — one loop over polls, compiled as a whole
-    times: Floats,
-    numbers: Integers,
-    mode: int,
-    costs: Floats,
-    coalescing: float,
-    limits: Integers,
-    sizes: Integers,
-    totals: Floats,
-) -> int:
-    n, pushed = len(numbers), 0
-    ring = np.zeros(n, np.int64)
+def _receive(drivers: Any, times: Floats, numbers: Integers, places: Any) -> None:
+    """Poll until all packets are pushed; ``places`` are the ring, held segments, pushed sizes."""
+    driver, n = drivers[0], len(numbers)
+    ring, segments, sizes = places
     first, last, i = 0, 0, 0
-    # Segments that are held, in order of sequence numbers.
-    starts, lengths, since = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
-    held = 0
-    # The stack's next number; and of the reordering list: next number, its cell, mean wait.
-    stack_next, expected, last_cell, mean = 0, 0, 0, FIRST_MEAN_US
-    now = times[0]
-    while i < n or first < last or held > 0:
+    driver.now = times[0]
+    while i < n or first < last or driver.held > 0:
         if first == last:
             # The ring is empty: an interrupt begins the next poll.
-            now = coalescing + (max(now, times[i]) if i < n else now)
-        while i < n and times[i] <= now:
-            if last - first < limits[1]:
+            begins = max(driver.now, times[i]) if i < n else driver.now
+            driver.now = driver.coalescing_us + begins
+        while i < n and times[i] <= driver.now:
+            if last - first < driver.ring_packets:
                 ring[last] = numbers[i]
                 last += 1
             else:
-                totals[0] += 1
+                driver.dropped += 1
             i += 1
-        taken, work = min(limits[0], last - first), 0.0
-        for k in range(first, first + taken):
-            number = ring[k]
-            work += costs[0]
-            merged = False
-            for s in range(held - 1, -1, -1):
-                same_cell = number // CELL_PACKETS == starts[s] // CELL_PACKETS
-                if mode > 0 and same_cell and starts[s] + lengths[s] == number:
-                    lengths[s] += 1
-                    merged = True
-                    break
-            if merged:
-                continue
-            if mode < 2 and held > 0:
-                work += costs[1]
-                if starts[0] != stack_next:
-                    work += costs[2]
-                    totals[1] += 1
-                stack_next = max(stack_next, starts[0] + lengths[0])
-                sizes[pushed] = lengths[0]
-                pushed += 1
-                held = 0
-            # Insert in order.
-            at = held
-            while at > 0 and starts[at - 1] > number:
-                starts[at], lengths[at], since[at] = starts[at - 1], lengths[at - 1], since[at - 1]
-                at -= 1
-            starts[at], lengths[at], since[at] = number, 1, now
-            held += 1
-        first += taken
-        # The flush at the end of a poll.
-        left = 0
-        ends = i == n and first == last
-        for s in range(held):
-            cell = starts[s] // CELL_PACKETS
-            push = mode < 2 or cell <= last_cell or ends
-            if push and mode == 2 and cell == last_cell:
-                expected = max(expected, starts[s] + lengths[s])
-            elif not push and (expected == starts[s] or now - since[s] > ALPHA * mean):
-                if expected == starts[s] and now > since[s]:
-                    mean += (now - since[s] - mean) * WEIGHT
-                last_cell, expected, push = cell, starts[s] + lengths[s], True
-            if not push:
-                starts[left], lengths[left], since[left] = starts[s], lengths[s], since[s]
-                left += 1
-                continue
-            work += costs[1]
-            if starts[s] != stack_next:
-                work += costs[2]
-                totals[1] += 1
-            stack_next = max(stack_next, starts[s] + lengths[s])
-            sizes[pushed] = lengths[s]
-            pushed += 1
-        held = left
-        totals[2] += work
-        now += work
-    totals[3] = now
-    return pushed
+        driver.work = 0.0
+        end = min(first + driver.poll_packets, last)
+        while first < end:
+            _merge(driver, segments, sizes, ring[first])
+            first += 1
+        _flush(driver, segments, sizes, i == n and first == last)
+        driver.busy_us += driver.work
+        driver.now += driver.work
+
+
+@compile_loop
+def _merge(driver: Any, segments: Any, sizes: Integers, number: Any) -> None:
+    """Merge a packet into a segment that it follows, or begin one, in order of the list."""
+    driver.work += driver.packet_us
+    for s in range(driver.held - 1, -1, -1):
+        segment = segments[s]
+        same_cell = number // CELL_PACKETS == segment.start // CELL_PACKETS
+        if driver.mode > NONE and same_cell and segment.start + segment.length == number:
+            segment.length += 1
+            return
+    if driver.mode < REORDERING and driver.held > 0:
+        _push(driver, sizes, segments[0])
+        driver.held = 0
+    at = driver.held
+    while at > 0 and segments[at - 1].start > number:
+        _move(segments[at - 1], segments[at])
+        at -= 1
+    segment = segments[at]
+    segment.start, segment.length, segment.since = number, 1, driver.now
+    driver.held += 1
+
+
+@compile_loop
+def _flush(driver: Any, segments: Any, sizes: Integers, ends: Any) -> None:
+    """Push at the end of a poll what need not wait for packets before it."""
+    left = 0
+    for s in range(driver.held):
+        segment = segments[s]
+        if _is_due(driver, segment, ends):
+            _push(driver, sizes, segment)
+        else:
+            _move(segment, segments[left])
+            left += 1
+    driver.held = left
+
+
+@compile_loop
+def _is_due(driver: Any, segment: Any, ends: Any) -> Any:
+    """Return whether to push a segment: of the current cell, the next one, or after a time-out."""
+    cell, after = segment.start // CELL_PACKETS, segment.start + segment.length
+    if driver.mode < REORDERING or cell <= driver.last_cell or ends:
+        if driver.mode == REORDERING and cell == driver.last_cell:
+            driver.expected = max(driver.expected, after)
+        return True
+    waited, follows = driver.now - segment.since, driver.expected == segment.start
+    if not follows and waited <= ALPHA * driver.mean:
+        return False
+    if follows and waited > 0:
+        driver.mean += (waited - driver.mean) * WEIGHT
+    driver.last_cell, driver.expected = cell, after
+    return True
+
+
+@compile_loop
+def _push(driver: Any, sizes: Integers, segment: Any) -> None:
+    """Push a segment to the stack."""
+    driver.work += driver.segment_us
+    if segment.start != driver.stack_next:
+        driver.work += driver.disorder_us
+        driver.disorder += 1
+    driver.stack_next = max(driver.stack_next, segment.start + segment.length)
+    sizes[driver.pushed] = segment.length
+    driver.pushed += 1
+
+
+@compile_loop
+def _move(source: Any, target: Any) -> None:
+    target.start, target.length, target.since = source.start, source.length, source.since

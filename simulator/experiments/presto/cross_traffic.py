@@ -11,8 +11,10 @@ from simulator.experiments.declaration import (
     Published,
     Run,
 )
+from simulator.experiments.presto.percentiles import TIMEOUT, published_changes, run_schemes
 from simulator.experiments.presto.short_flows import draw_stride
 from simulator.experiments.presto.testbed import (
+    EARLY,
     HEADER_BYTES,
     HOSTS,
     OPEN_LOOP,
@@ -20,14 +22,10 @@ from simulator.experiments.presto.testbed import (
     SEGMENT_BYTES,
     SPINES,
     SUBFLOWS,
-    TIMEOUT,
     Floats,
     build_network,
     find_end,
     find_times,
-    published_changes,
-    run_draws,
-    run_schemes,
     simulate_testbed,
     testbed_parameters,
 )
@@ -96,17 +94,13 @@ def simulate_cross_traffic(
         "goodput": float(found.goodput_bps[:HOSTS].mean()) / 1e9,
         "remote_goodput": float(found.goodput_bps[-len(remote) :].sum()) / HOSTS / 1e9,
     }
-    return find_times(c, short.starts_s, of_short, seed), figures, found.traversals
+    return find_times(c, of_short, seed), figures, found.traversals
 
 
 def run(conditions: Conditions) -> Run:
-    """All schemes, over independent seeds."""
-    return run_schemes(
-        conditions,
-        lambda c, seed: run_draws(c, seed, simulate_cross_traffic),
-        PUBLISHED,
-        "50 KB flows beside remote users",
-    )
+    """All schemes, over independent draws."""
+    title = "50 KB flows beside remote users"
+    return run_schemes(conditions, simulate_cross_traffic, PUBLISHED, title)
 
 
 def headline(v: Mapping[str, float]) -> str:
@@ -125,6 +119,7 @@ EXPERIMENT = Experiment(
     source="He, thesis proposal, section 3.5 (Presto), Table 2",
     parameters=(
         *testbed_parameters(seconds=0.3),
+        EARLY,
         *SUBFLOWS,
         Parameter(
             "remote_ms", 1.0, "mean time between remote flows", unit="ms", low=0.1, high=1000

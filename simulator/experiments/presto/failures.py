@@ -13,6 +13,7 @@ from simulator.experiments.declaration import (
     run_seeds,
     summarise_all,
 )
+from simulator.experiments.presto.percentiles import pool_draws, unit_of
 from simulator.experiments.presto.testbed import (
     HOSTS,
     LEAVES,
@@ -20,10 +21,8 @@ from simulator.experiments.presto.testbed import (
     build_network,
     draw_short_flows,
     find_times,
-    pool_draws,
     simulate_testbed,
     testbed_parameters,
-    unit_of,
 )
 from simulator.experiments.presto.throughput import STAGES_PUBLISHED, choose_pairs
 from simulator.packets.networks import Network
@@ -68,7 +67,7 @@ def simulate_stage(c: Conditions, stage: str, seed: int) -> tuple[Floats, dict[s
     found = simulate_testbed(c, "presto", network, flows, seed)
     goodput = float(found.goodput_bps[:HOSTS].mean()) / 1e9
     return (
-        find_times(c, flows.starts_s[HOSTS:], found.acknowledged_s[HOSTS:], seed),
+        find_times(c, found.acknowledged_s[HOSTS:], seed),
         {"goodput": goodput},
         found.traversals,
     )
@@ -78,8 +77,8 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
     """Figures of one seed by stage, over several draws of pairs."""
     found: dict[str, float] = {}
     traversals = 0
-    for stage in STAGES:
-        times_ms, figures, n = pool_draws(c, stage, seed, simulate_stage)
+    for i, stage in enumerate(STAGES):
+        times_ms, figures, n = pool_draws(c.part(i, len(STAGES)), stage, seed, simulate_stage)
         found |= {**figures, f"{stage}_mean": float(times_ms.mean())}
         traversals += n
     for stage in ("failover", "weighted"):
@@ -90,7 +89,7 @@ def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
 def run(conditions: Conditions) -> Run:
     """All stages, over independent seeds."""
     rows, traversals = run_seeds(conditions, run_once)
-    units = {name: "" if name.endswith("ratio") else unit_of(name) for name in rows[0]}
+    units = {name: unit_of(name) for name in rows[0]}
     results = summarise_all(rows, units, PUBLISHED)
     by_name = {row.name: row for row in results}
     charts = tuple(

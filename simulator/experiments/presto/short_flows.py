@@ -10,18 +10,16 @@ from simulator.experiments.declaration import (
     Published,
     Run,
 )
+from simulator.experiments.presto.percentiles import FACTOR, TIMEOUT, run_schemes
 from simulator.experiments.presto.testbed import (
-    FACTOR,
+    EARLY,
     HOSTS,
     SHORT_BYTES,
     SUBFLOWS,
-    TIMEOUT,
     Floats,
     build_network,
     draw_short_flows,
     find_times,
-    run_draws,
-    run_schemes,
     simulate_testbed,
     testbed_parameters,
 )
@@ -62,25 +60,20 @@ def simulate_short_flows(
 
     ``parts`` are the elephants and the short flows.
     """
-    n, short = len(parts[0]), parts[1]
+    n = len(parts[0])
     found = simulate_testbed(c, scheme, build_network(c, scheme), join_flows(parts), seed)
     figures = {
         "goodput": float(found.goodput_bps[:n].mean()) / 1e9,
         "resent": 100 * float(found.resent.sum() / found.sent.sum()),
         "unfinished": 100 * float(np.isnan(found.acknowledged_s[n:]).mean()),
     }
-    times_ms = find_times(c, short.starts_s, found.acknowledged_s[n:], seed)
+    times_ms = find_times(c, found.acknowledged_s[n:], seed)
     return times_ms, figures, found.traversals
 
 
 def run(conditions: Conditions) -> Run:
-    """All schemes, over independent seeds."""
-    return run_schemes(
-        conditions,
-        lambda c, seed: run_draws(c, seed, simulate_stride),
-        _published(),
-        "50 KB flows beside a stride",
-    )
+    """All schemes, over independent draws."""
+    return run_schemes(conditions, simulate_stride, _published(), "50 KB flows beside a stride")
 
 
 def _published() -> dict[str, Published]:
@@ -115,7 +108,7 @@ EXPERIMENT = Experiment(
     title="Short flows beside sprayed elephants",
     question="What does hashing elephants onto paths cost the short flows between them?",
     source="He, thesis proposal, section 3.5 (Presto), Figure 5",
-    parameters=(*testbed_parameters(), *SUBFLOWS),
+    parameters=(*testbed_parameters(), EARLY, *SUBFLOWS),
     run=run,
     meaning=(
         "Where hashing puts two elephants on one path, short flows behind them wait for a full "

@@ -1,22 +1,11 @@
 """The testbed of Presto, packet by packet: network, transports, short flows, and their figures."""
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.experiments.declaration import (
-    Conditions,
-    Parameter,
-    Published,
-    Result,
-    Run,
-    result_bars,
-    run_seeds,
-    summarise_all,
-)
+from simulator.experiments.declaration import Conditions, Parameter
 from simulator.packets.networks import Network, Speeds, leaf_spine
 from simulator.packets.results import FlowResults, join_subflows
 from simulator.packets.settings import Forwarding, PortSettings, Transport
@@ -28,17 +17,9 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 HOSTS, LEAVES, SPINES = 16, 4, 4
 PER_LEAF = HOSTS // LEAVES
-LABELS = {"ecmp": "ECMP", "mptcp": "MPTCP", "presto": "Presto", "optimal": "One switch"}
 SHORT_BYTES, SEGMENT_BYTES, HEADER_BYTES = 50_000, 1448, 90
 # Numbers of the transports: elephants, short flows, packets without acknowledgement.
 BULK, SHORT, OPEN_LOOP = 0, 1, 2
-# The times in ms, the figures and the traversals of a draw.
-Simulate = Callable[[Conditions, str, int], tuple[Floats, dict[str, float], int]]
-PERCENTILES = {"p50": 50.0, "p90": 90.0, "p99": 99.0, "p99_9": 99.9}
-# Published tails are reproduced within this factor.
-FACTOR = 1.5
-# A percentile that is a retransmission time-out, of 200 ms or more (figures were cut there).
-TIMEOUT = Published(200.0, range=(200.0, 60_000.0))
 
 
 def build_network(c: Conditions, scheme: str, n_remote: int = 0) -> Network:
@@ -127,6 +108,7 @@ def simulate_testbed(
             reply_bytes=c.integer("reply_bytes"),
             forwarding=Forwarding("flowcell" if scheme == "presto" else "ecmp"),
         ),
+        report=lambda progress: c.report(progress.share),
     )
     return join_subflows(found, flows.connections) if scheme == "mptcp" else found
 
@@ -148,116 +130,32 @@ def draw_short_flows(
 ) -> Flows:
     """Short flows between pairs, at random times.
 
-    They begin within the warm-up: the first ones find the fullest queues.
+    ``early_percent`` of them begin in the warm-up, in which elephants leave slow start; without
+    that parameter none do.
     """
-    start_s, end_s = c.number("warm_up") / 2, find_end(c)
-    n = round((end_s - start_s) / (1e-3 * c.number("short_ms")))
-    sources, targets = (np.repeat(ends, n) for ends in pairs)
-    starts = np.random.default_rng([seed, 2]).uniform(start_s, end_s, len(sources))
-    return create_flows(starts, sources, targets, size_bytes, transport=SHORT)
+    warm_s, end_s = c.number("warm_up"), find_end(c)
+    spans, counts = [(warm_s, end_s)], [round(c.number("seconds") / (1e-3 * c.number("short_ms")))]
+    if "early_percent" in c.values:
+        share = c.number("early_percent") / 100
+        spans.append((0.0, warm_s))
+        counts.append(round(len(pairs[0]) * counts[0] * share / (1 - share)))
+    random = np.random.default_rng([seed, 2])
+    n = len(pairs[0])
+    rows = [np.repeat(np.arange(n), counts[0]), *(random.integers(n, size=k) for k in counts[1:])]
+    starts = [random.uniform(*span, len(of)) for span, of in zip(spans, rows, strict=True)]
+    row = np.concatenate(rows)
+    sources, targets = (ends[row] for ends in pairs)
+    return create_flows(np.concatenate(starts), sources, targets, size_bytes, transport=SHORT)
 
 
-def find_times(c: Conditions, starts_s: Floats, acknowledged_s: Floats, seed: int) -> Floats:
+def find_times(c: Conditions, acknowledged_s: Floats, seed: int) -> Floats:
     """Times in ms from the start of flows to their answer, with the delay of the hosts.
 
-    Those that started in the warm-up are left out. One that did not end is slower than any other.
+    One that did not end is slower than any other.
     """
-    measured_s = acknowledged_s[starts_s >= c.number("warm_up")]
-    times_ms = np.nan_to_num(1e3 * measured_s, nan=1e3 * find_end(c))
+    times_ms = np.nan_to_num(1e3 * acknowledged_s, nan=1e3 * find_end(c))
     jitter_ms = 1e-3 * c.number("jitter_us")
     return times_ms + np.random.default_rng([seed, 3]).exponential(jitter_ms, len(times_ms))
-
-
-def find_percentiles(times_ms: Floats) -> dict[str, float]:
-    """Percentiles by name."""
-    return {name: float(np.percentile(times_ms, q)) for name, q in PERCENTILES.items()}
-
-
-def pool_draws(
-    c: Conditions, case: str, seed: int, simulate: Simulate
-) -> tuple[Floats, dict[str, float], int]:
-    """Times of all draws of a case in ms, its figures by name, and traversals.
-
-    The figures are means of those of the draws, and percentiles of all times.
-    """
-    draws = [simulate(c, case, 1000 * seed + draw) for draw in range(c.integer("draws"))]
-    times_ms = np.concatenate([times for times, _, _ in draws])
-    means = {name: float(np.mean([row[name] for _, row, _ in draws])) for name in draws[0][1]}
-    found = {**means, **find_percentiles(times_ms)}
-    named = {f"{case}_{name}": value for name, value in found.items()}
-    return times_ms, named, sum(n for _, _, n in draws)
-
-
-def run_draws(
-    c: Conditions, seed: int, simulate: Simulate, schemes: Sequence[str] = tuple(LABELS)
-) -> tuple[dict[str, float], int]:
-    """Percentiles of all draws and means of their figures by scheme; changes against ECMP."""
-    found: dict[str, float] = {}
-    traversals = 0
-    for scheme in schemes:
-        _, figures, n = pool_draws(c, scheme, seed, simulate)
-        found |= figures
-        traversals += n
-    for scheme in schemes[1:]:
-        for name in PERCENTILES:
-            ratio = found[f"{scheme}_{name}"] / found[f"ecmp_{name}"]
-            found[f"{scheme}_change_of_{name}"] = 100 * (ratio - 1)
-    return found, traversals
-
-
-def published_changes(changes: Mapping[str, Sequence[float]]) -> dict[str, Published]:
-    """Published changes against ECMP by scheme, in per cent, in the order of the percentiles.
-
-    Accepted is a ratio within ``FACTOR``. The percentiles after the published ones are left out.
-    """
-    known = {}
-    for scheme, values in changes.items():
-        for name, change in zip(PERCENTILES, values, strict=False):
-            ratios = ((1 + change / 100) / FACTOR, (1 + change / 100) * FACTOR)
-            low, high = (100 * (ratio - 1) for ratio in ratios)
-            known[f"{scheme}_change_of_{name}"] = Published(change, range=(low, high))
-    return known
-
-
-def unit_of(name: str) -> str:
-    """The unit of a figure of ``run_draws``."""
-    if (
-        "change" in name
-        or "gain" in name
-        or name.endswith(("resent", "unfinished", "load", "share"))
-    ):
-        return "%"
-    return "Gb/s" if name.endswith("goodput") else "ms"
-
-
-def run_schemes(
-    conditions: Conditions,
-    run_once: Callable[[Conditions, int], tuple[dict[str, float], int]],
-    published: Mapping[str, Published],
-    title: str,
-) -> Run:
-    """All schemes, over independent seeds, with the times of ``title`` in charts."""
-    rows, traversals = run_seeds(conditions, run_once)
-    results = summarise_all(rows, {name: unit_of(name) for name in rows[0]}, published)
-    return Run(results, traversals, percentile_charts({row.name: row for row in results}, title))
-
-
-def percentile_charts(
-    rows: Mapping[str, Result], title: str, prefix: str = ""
-) -> tuple[Mapping[str, Any], ...]:
-    """Bars of the median, p99 and p99.9 by scheme, of the figures with a prefix."""
-    return tuple(
-        result_bars(
-            f"{name} of {title}",
-            {
-                text: rows[f"{prefix}{scheme}_{key}"]
-                for scheme, text in LABELS.items()
-                if f"{prefix}{scheme}_{key}" in rows
-            },
-            is_logarithmic=True,
-        )
-        for key, name in (("p50", "Median"), ("p99", "p99"), ("p99_9", "p99.9"))
-    )
 
 
 def testbed_parameters(**defaults: float) -> tuple[Parameter, ...]:
@@ -267,7 +165,14 @@ def testbed_parameters(**defaults: float) -> tuple[Parameter, ...]:
 
 _PARAMETERS = (
     Parameter("seconds", 0.5, "measured time of a draw", unit="s", low=0.01, high=10),
-    Parameter("warm_up", 0.4, "time before, not measured", unit="s", low=0.01, high=10),
+    Parameter(
+        "warm_up",
+        0.4,
+        "time before, in which slow start ends",
+        unit="s",
+        low=0.01,
+        high=10,
+    ),
     Parameter("draws", 1, "draws of paths per seed", low=1, high=50),
     Parameter(
         "short_ms", 5.0, "mean time between short flows of a host", unit="ms", low=1, high=1000
@@ -284,6 +189,10 @@ _PARAMETERS = (
     Parameter("max_window", 4096, "largest window", unit="packets", low=64, high=16_384),
     Parameter("reply_bytes", 2, "acknowledgements per data packet", unit="B", low=1, high=1000),
     Parameter("seeds", 5, "independent runs", low=1, high=20),
+)
+# The published runs of 10 s include the start of the elephants.
+EARLY = Parameter(
+    "early_percent", 4.0, "short flows that begin in the warm-up", unit="%", low=0, high=50
 )
 SUBFLOWS = (
     Parameter("subflows", 8, "subflows of an MPTCP connection", low=1, high=64),

@@ -1,6 +1,7 @@
 """Short flows beside a random bijection and a shuffle: ECMP, MPTCP, Presto, one switch."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -9,22 +10,23 @@ from simulator.experiments.declaration import (
     Experiment,
     Published,
     Run,
-    run_seeds,
-    summarise_all,
+)
+from simulator.experiments.presto.percentiles import (
+    FACTOR,
+    LABELS,
+    TIMEOUT,
+    percentile_charts,
+    run_pooled,
+    summarise_draws,
 )
 from simulator.experiments.presto.short_flows import simulate_short_flows
 from simulator.experiments.presto.testbed import (
-    FACTOR,
-    LABELS,
+    EARLY,
     SHORT_BYTES,
     SUBFLOWS,
-    TIMEOUT,
     Floats,
     draw_short_flows,
-    percentile_charts,
-    pool_draws,
     testbed_parameters,
-    unit_of,
 )
 from simulator.experiments.presto.throughput import choose_pairs, draw_shuffle
 from simulator.packets.traffic import ENDLESS_BYTES, create_flows
@@ -64,20 +66,8 @@ def simulate_workload(c: Conditions, case: str, seed: int) -> tuple[Floats, dict
     return simulate_short_flows(c, scheme, (elephants, short), seed)
 
 
-def run_once(c: Conditions, seed: int) -> tuple[dict[str, float], int]:
-    """Figures of one seed by workload and scheme, and their comparisons."""
-    found: dict[str, float] = {}
-    traversals = 0
-    for workload in TITLES:
-        for scheme in LABELS:
-            _, figures, n = pool_draws(c, f"{workload}_{scheme}", seed, simulate_workload)
-            found |= figures
-            traversals += n
-    return found | _compare(found), traversals
-
-
-def _compare(found: Mapping[str, float]) -> dict[str, float]:
-    """Differences and ratios that the text states, of p99.9."""
+def _compare(found: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Differences and ratios of p99.9 that the text states, with their resamples."""
     ecmp, _, presto, optimal = (found[f"bijection_{scheme}_p99_9"] for scheme in LABELS)
     compared = {
         "bijection_presto_above_optimal_p99_9": presto - optimal,
@@ -90,10 +80,11 @@ def _compare(found: Mapping[str, float]) -> dict[str, float]:
 
 
 def run(conditions: Conditions) -> Run:
-    """Both workloads and all schemes, over independent seeds."""
-    rows, traversals = run_seeds(conditions, run_once)
-    units = {name: "" if "_by_" in name or "ratio" in name else unit_of(name) for name in rows[0]}
-    results = summarise_all(rows, units, PUBLISHED)
+    """Both workloads and all schemes, over independent draws."""
+    cases = [f"{workload}_{scheme}" for workload in TITLES for scheme in LABELS]
+    percentiles, figures, traversals = run_pooled(conditions, cases, simulate_workload)
+    percentiles |= _compare(percentiles)
+    results = summarise_draws(percentiles, figures, PUBLISHED)
     by_name = {row.name: row for row in results}
     charts = [
         chart
@@ -118,7 +109,11 @@ EXPERIMENT = Experiment(
     title="Short flows beside a bijection and a shuffle",
     question="When does spraying elephants not help the short flows?",
     source="He, thesis proposal, section 3.5 (Presto), Figure 5, bijection and shuffle",
-    parameters=(*testbed_parameters(seconds=0.25, warm_up=0.25), *SUBFLOWS),
+    parameters=(
+        *testbed_parameters(seconds=0.25, warm_up=0.25),
+        replace(EARLY, default=2.5),
+        *SUBFLOWS,
+    ),
     run=run,
     meaning=(
         "Where no receiver has two senders, equal shares of all paths keep every queue short. In "

@@ -64,6 +64,8 @@ class Command(ProductCommand):
             if row["published"] is not None:
                 verdict = "within" if row["within"] else "outside"
                 text += f"  published {row['published']:,.4g}, {verdict} tolerance"
+            if row["note"]:
+                text += f"  ({row['note']})"
             self.stdout.write(text.rstrip())
         self.write_note(f"seed {found['seed']}, {found['events']:,} events, {found['cpu_s']} CPU s")
 
