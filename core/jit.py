@@ -70,7 +70,7 @@ def _run_locked(
             fcntl.flock(handle, lock)
         return function(*args, **named)
     finally:
-        # Closing alone would not release it: a process that was forked meanwhile has the handle, too.
+        # Closing alone does not release it where a process was forked meanwhile.
         with suppress(OSError):
             fcntl.flock(handle, fcntl.LOCK_UN)
         os.close(handle)
