@@ -109,7 +109,9 @@ class CongestionWindow:
             self.size = max(min(_LEAST_WINDOW, self.most), used / 2)
             self.reduced_at = now
             self.answered = self.missed = 0
-        elif total > _REMEMBERED:
+        elif total > max(_REMEMBERED, 2 * self.size):
+            # Queries that were sent together time out together: fewer than a window of answers
+            # beside them would make a few lost ones of many look like congestion.
             self.answered //= 2
             self.missed //= 2
 

@@ -42,3 +42,28 @@ def test_packets_that_found_no_room_are_counted():
             assert sockets.count_overflows() > 0
         finally:
             sockets.close()
+
+
+def grow(size):
+    window = CongestionWindow(30_000)
+    window.note_answers(size)
+    return window
+
+
+def test_few_lost_queries_of_many_that_time_out_together_are_no_congestion():
+    window = grow(4_000)
+    for now in range(1, 100):
+        window.note_answers(3_920)
+        for _ in range(80):
+            window.note_missing(sent_at=now - 0.2, now=now, in_flight=4_000)
+    assert window.size == 30_000
+
+
+def test_a_large_window_is_halved_within_one_round_trip_where_a_third_is_lost():
+    window = grow(4_000)
+    size = window.size
+    window.note_answers(2_700)
+    for _ in range(1_300):
+        window.note_missing(sent_at=0.5, now=1, in_flight=2_700)
+    assert window.size < size
+    assert window.reduced_at == 1
