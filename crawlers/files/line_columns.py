@@ -187,7 +187,8 @@ class WaitingLines:
         piece.n_steps -= 1
         if not piece.n_steps:
             piece.used = 0
-            if piece is not self._piece:
+            # A larger one would not be used again.
+            if piece is not self._piece and len(piece.memory) == _PIECE_OCTETS:
                 self._free.append(piece)
 
 

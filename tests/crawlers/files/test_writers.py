@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from core.records import Record
 from core.statuses import DnsStatus
-from crawlers.engine.config import Question, Result
+from crawlers.compiled.layout import RESULT_WORDS
+from crawlers.engine.config import Lines, Question, Result
 from crawlers.files.jsonl import LineWriter
+from crawlers.files.line_columns import WaitingLines
 from crawlers.files.parquet import ParquetSink
 from crawlers.files.writers import LineSink
 from lake import columns
@@ -146,3 +148,13 @@ def test_no_result_at_all_is_an_empty_table(tmp_path):
 def test_sections_that_repeat_read_as_they_are(sections):
     read = columns.sections_column(sections).to_pylist()
     assert read == [[r._asdict() for r in section] for section in sections]
+
+
+def test_memory_of_written_lines_is_used_again():
+    waiting = WaitingLines(1)
+    for _ in range(20):
+        for octets in (2 << 20, 2 << 20, 700_000, 700_000):
+            waiting.add(Lines(b" " * octets, bytes(8 * RESULT_WORDS), 1, b"", ("A",), ("x",)))
+        waiting.collect(0)
+        waiting.pop()
+    assert sum(len(piece.memory) for piece in waiting._free) <= 8 << 20
