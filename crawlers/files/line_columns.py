@@ -226,37 +226,37 @@ class _Columns:
         """Write the results at the places ``order`` of all rows of the steps."""
         self._words[g.N_ROWS], self._words[g.TYPES_PER_NAME] = len(order), types_per_name
         self._set_places(steps, order)
-        self._reserve_all(self.n_rows + len(order), steps)
+        self._reserve_all(len(order), steps)
         gather(self._words.ctypes.data)
 
     def _reserve_all(self, n: int, steps: Sequence[_Step]) -> None:
-        # There is memory for all records and octets of the steps, wherever they belong.
+        """Let there be memory for more results, and for all records and octets of the steps."""
         n_records = sum(len(step.records) for step in steps)
         octets = sum(len(step.text) for step in steps)
-        for region, dtype in (
-            *((region, np.int64) for region in (g.NAME_IDS, g.RTTS, g.TIMES)),
-            *((region, np.int32) for region in (g.TYPES, g.STATUSES, g.SERVERS)),
-        ):
-            self._reserve(region, n, dtype)
+        words, rows = self._words, self.n_rows
+        for region in (g.NAME_IDS, g.RTTS, g.TIMES):
+            self._reserve(region, rows, n, np.int64)
+        for region in (g.TYPES, g.STATUSES, g.SERVERS):
+            self._reserve(region, rows, n, np.int32)
         for region in (g.NAME_OFFSETS, g.IPV4_OFFSETS, g.IPV6_OFFSETS):
-            self._reserve(region, n + 1, np.int32)
-        words = self._words
-        self._reserve(g.NAME_OCTETS, words[g.N_OCTETS] + octets, np.uint8)
-        self._reserve(g.IPV4_VALUES, words[g.N_IPV4] + n_records, np.int32)
-        n_octets = (words[g.N_IPV6] + n_records) * g.ADDRESS_OCTETS
-        self._reserve(g.IPV6_OCTETS, n_octets, np.uint8)
+            self._reserve(region, rows + 1, n, np.int32)
+        self._reserve(g.NAME_OCTETS, words[g.N_OCTETS], octets, np.uint8)
+        self._reserve(g.IPV4_VALUES, words[g.N_IPV4], n_records, np.int32)
+        more = n_records * g.ADDRESS_OCTETS
+        self._reserve(g.IPV6_OCTETS, words[g.N_IPV6] * g.ADDRESS_OCTETS, more, np.uint8)
         for regions, section in (
             (g.ANSWER_REGIONS, g.ANSWERS),
             (g.AUTHORITY_REGIONS, g.AUTHORITIES),
         ):
-            self._reserve(regions + g.LIST_OFFSETS, n + 1, np.int32)
-            n_all = words[section + g.N_RECORDS] + n_records
-            self._reserve(regions + g.RECORD_NAME_OFFSETS, n_all + 1, np.int32)
-            self._reserve(regions + g.RECORD_DATA_OFFSETS, n_all + 1, np.int32)
-            self._reserve(regions + g.RECORD_TYPES, n_all, np.int32)
-            self._reserve(regions + g.RECORD_TTLS, n_all, np.int64)
-            self._reserve(regions + g.RECORD_NAMES, words[section + g.NAME_END] + octets, np.uint8)
-            self._reserve(regions + g.RECORD_DATA, words[section + g.DATA_END] + octets, np.uint8)
+            used = words[section + g.N_RECORDS]
+            self._reserve(regions + g.LIST_OFFSETS, rows + 1, n, np.int32)
+            self._reserve(regions + g.RECORD_NAME_OFFSETS, used + 1, n_records, np.int32)
+            self._reserve(regions + g.RECORD_DATA_OFFSETS, used + 1, n_records, np.int32)
+            self._reserve(regions + g.RECORD_TYPES, used, n_records, np.int32)
+            self._reserve(regions + g.RECORD_TTLS, used, n_records, np.int64)
+            names, data = words[section + g.NAME_END], words[section + g.DATA_END]
+            self._reserve(regions + g.RECORD_NAMES, names, octets, np.uint8)
+            self._reserve(regions + g.RECORD_DATA, data, octets, np.uint8)
 
     def _set_places(self, steps: Sequence[_Step], order: Integers) -> None:
         """State where each result is."""
@@ -277,14 +277,14 @@ class _Columns:
         self._words[region] = buffer.ctypes.data
         self._words[m.LENGTHS + region] = buffer.nbytes
 
-    def _reserve(self, region: int, n: int, dtype: type) -> None:
-        """Let a region have so many elements at least; what is in it stays."""
+    def _reserve(self, region: int, used: int, more: int, dtype: type) -> None:
+        """Let a region have space for more elements than those in use, which stay."""
         found = self._buffers.get(region)
-        if found is None or len(found) < n:
-            grown: npt.NDArray[Any] = np.empty(2 * n, dtype)
-            # The first offset of an array is zero, and is not written.
-            kept = np.zeros(1, dtype) if found is None else found
-            grown[: len(kept)] = kept
+        if found is None or len(found) < used + more:
+            grown: npt.NDArray[Any] = np.empty(2 * (used + more), dtype)
+            # The first offset of an array is zero, and is not written. Memory beyond those in use
+            # is not touched, so that there is none behind it.
+            grown[:used] = 0 if found is None else found[:used]
             self._set(region, grown)
 
     def arrays(self, names: Lines) -> dict[str, pa.Array]:
