@@ -73,7 +73,8 @@ class SortedPart:
 
 
 def _may_hold(bounds: tuple[str, str] | None, values: Iterable[str]) -> bool:
-    return bounds is not None and any(bounds[0] <= value <= bounds[1] for value in values)
+    # A group without bounds is empty, or its values are too long to be bounds.
+    return bounds is None or any(bounds[0] <= value <= bounds[1] for value in values)
 
 
 def _bounds_of(file: pq.ParquetFile) -> list[dict[str, tuple[str, str]]] | None:
@@ -85,7 +86,6 @@ def _bounds_of(file: pq.ParquetFile) -> list[dict[str, tuple[str, str]]] | None:
             return None
         columns = (group.column(key.column_index) for key in group.sorting_columns)
         known = ((c.path_in_schema, c.statistics) for c in columns if c.is_stats_set)
-        # An empty group has no least value.
         found.append({name: (s.min, s.max) for name, s in known if s.has_min_max})
     return found
 
@@ -108,7 +108,8 @@ def rows_of_keys(paths: Iterable[Path], keys: Keys) -> pa.Table | None:
     return pa.concat_tables(found) if found else None
 
 
-@lru_cache(maxsize=512)
+# The parts of one large survey. An open part uses a file handle, and disk space if it is deleted.
+@lru_cache(maxsize=256)
 def _open(path: Path, mtime_ns: int, size: int) -> SortedPart:
     return SortedPart(path)
 
