@@ -15,6 +15,7 @@ from execnet import XSpec
 from hypothesis import settings as hypothesis_settings
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from tests import forks
 from tests.examples import THOROUGH, examples
@@ -70,6 +71,24 @@ class FileScheduling(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0].removeprefix("tests/")
         return path if path == APART else find_shared_folder(path) or path
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Return the test at which a process crashed, and assign the others of its units.
+
+        That of pytest-xdist assigns complete units, too: a process that gets only these reports
+        nothing, and the run never ends.
+        """
+        units = self.assigned_work.pop(node)
+        left = {scope: unit for scope, unit in units.items() if not all(unit.values())}
+        if not left:
+            return None
+        first = next(iter(left.values()))
+        crashed = next(test for test, is_done in first.items() if not is_done)
+        first[crashed] = True
+        self.workqueue.update({s: unit for s, unit in left.items() if not all(unit.values())})
+        for other in self.assigned_work:
+            self._reschedule(other)
+        return crashed
 
 
 @pytest.hookimpl(optionalhook=True)
