@@ -97,16 +97,14 @@ class _Merger:
         self.region, self.votes = region, votes
         self.sizes = {a: sum(c.total() for c in v.values()) for a, v in votes.items()}
         self.order = sorted(votes, key=lambda a: (-self.sizes[a], a))
-        self.purity = _purity_within(votes.values())
-        # Distinct prefixes of each account, and the instances of all accounts' labels in each.
-        self.prefixes: dict[str, list[Prefix]] = {}
+        # Instances in each prefix: of each account's labels, and the labels of all accounts.
+        self.counts = {a: {b: _by_prefix(c) for b, c in v.items()} for a, v in votes.items()}
         self.holders: dict[Prefix, list[tuple[str, str, int]]] = defaultdict(list)
-        for account, labels in votes.items():
-            own = {label: _by_prefix(counts) for label, counts in labels.items()}
-            self.prefixes[account] = list(dict.fromkeys(p for found in own.values() for p in found))
-            for label, found in own.items():
-                for prefix, n in found.items():
+        for account, labels in self.counts.items():
+            for label, counts in labels.items():
+                for prefix, n in counts.items():
                     self.holders[prefix].append((account, label, n))
+        self.purity = _purity_within(self.counts.values())
         self.fixed: dict[str, dict[str, str]] = {a: {} for a in votes}
         for row in ids:
             self.fixed.setdefault(row.account, {})[row.label] = row.zone_id
@@ -157,7 +155,7 @@ class _Merger:
         place = {zone: j for j, zone in enumerate(zones_known)}
         rows: dict[Prefix, int] = {}
         counts: list[Floats] = []
-        for prefix in self.prefixes[account]:
+        for prefix in _prefixes_of(self.counts[account].values()):
             row = np.zeros(len(zones_known))
             for other, label, n in self.holders[prefix]:
                 if other != account and label in self.zones[other]:
@@ -209,15 +207,22 @@ def _rows_by_length(prefixes: Iterable[Prefix]) -> dict[tuple[int, int], list[in
     return rows
 
 
-def _purity_within(accounts: Iterable[Votes]) -> dict[tuple[int, int], Purity]:
+def _prefixes_of(labels: Iterable[Counter[Prefix]]) -> list[Prefix]:
+    """The distinct prefixes of several labels."""
+    return list(dict.fromkeys(prefix for counts in labels for prefix in counts))
+
+
+def _purity_within(
+    accounts: Iterable[Mapping[str, Counter[Prefix]]],
+) -> dict[tuple[int, int], Purity]:
     """Rates of wrong labels and shared prefixes, as accounts by themselves show them.
 
     Each (version, length) has separate rates.
     """
     tables: dict[tuple[int, int], list[Floats]] = defaultdict(list)
-    for votes in accounts:
-        own = [_by_prefix(votes[label]) for label in sorted(votes)]
-        prefixes = dict.fromkeys(prefix for counts in own for prefix in counts)
+    for labels in accounts:
+        own = [labels[label] for label in sorted(labels)]
+        prefixes = _prefixes_of(own)
         table = np.array([[counts[prefix] for counts in own] for prefix in prefixes], dtype=float)
         for length, rows in _rows_by_length(prefixes).items():
             tables[length].append(table[rows])

@@ -41,7 +41,7 @@ def load_step(announce: Callable[[], None] | None) -> Step | None:
 
 def load_gather() -> object_code.Native:
     """The writer of columns, for results of the loop; it is compiled where it is not yet."""
-    sources = [_GATHER_FILE, _FOLDER / "layout.py", *_common_sources()]
+    sources = [_GATHER_FILE, _FOLDER / "layout.py", _FOLDER / "text.py", *_common_sources()]
     return object_code.load_native(_GATHER, sources, _announce)
 
 

@@ -32,6 +32,7 @@ from crawlers.compiled.layout import (
     RECORD_WORDS,
     RESULT_WORDS,
 )
+from crawlers.compiled.text import write_part
 from crawlers.compiled.views import (
     view_array,
     view_head,
@@ -92,20 +93,11 @@ _BACKSLASH = 92
 
 
 @compile_bare
-def copy_text(source: Any, begin: Any, end: Any, target: Any, put: Any) -> Any:
-    """Copy a part of a text; returns the offset behind it."""
-    # Without a sign, an index is not looked at for one that counts from the end.
-    for i in range(end - begin):
-        target[np.uintp(put + i)] = source[np.uintp(begin + i)]
-    return put + end - begin
-
-
-@compile_bare
-def copy_unescaped(source: Any, begin: Any, end: Any, target: Any, put: Any) -> Any:
+def write_unescaped(out: Any, put: Any, source: Any, begin: Any, end: Any) -> Any:
     """Copy data without its escapes, which are those of quotation marks around strings."""
     for i in range(begin, end):
         if source[i] != _BACKSLASH:
-            target[put] = source[i]
+            out[put] = source[i]
             put += 1
     return put
 
@@ -119,14 +111,14 @@ def copy_record(words: Any, regions: Any, numbers: Any, text: Any, record: Any) 
         view_octets(words, regions + RECORD_DATA),
     )
     put = words[numbers + NAME_END]
-    put = copy_text(text, record[A_NAME], record[A_NAME_END], names, put)
+    put = write_part(names, put, text, record[A_NAME], record[A_NAME_END])
     words[numbers + NAME_END] = put
     view_numbers(words, regions + RECORD_NAME_OFFSETS)[n + 1] = put
     put, end = words[numbers + DATA_END], record[A_DATA_END]
     if record[A_TYPE] == _TYPE_TXT:
-        put = copy_unescaped(text, record[A_DATA], end, data, put)
+        put = write_unescaped(data, put, text, record[A_DATA], end)
     else:
-        put = copy_text(text, record[A_DATA], end, data, put)
+        put = write_part(data, put, text, record[A_DATA], end)
     words[numbers + DATA_END] = put
     view_numbers(words, regions + RECORD_DATA_OFFSETS)[n + 1] = put
     view_numbers(words, regions + RECORD_TYPES)[n] = record[A_TYPE]
@@ -153,7 +145,7 @@ def copy_row(words: Any, i: Any, row: Any, text: Any) -> Any:
     """Write what a result has once."""
     view_words(words, NAME_IDS)[i] = row[R_TAG] // words[TYPES_PER_NAME]
     octets = view_octets(words, NAME_OCTETS)
-    words[N_OCTETS] = copy_text(text, row[R_NAME], row[R_NAME_END], octets, words[N_OCTETS])
+    words[N_OCTETS] = write_part(octets, words[N_OCTETS], text, row[R_NAME], row[R_NAME_END])
     view_numbers(words, NAME_OFFSETS)[i + 1] = words[N_OCTETS]
     view_numbers(words, TYPES)[i] = row[R_TYPE]
     view_numbers(words, STATUSES)[i] = row[R_STATUS]

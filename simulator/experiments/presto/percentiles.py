@@ -1,7 +1,7 @@
 """Percentiles of the times of short flows over draws of paths, and their comparison by scheme."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from simulator.experiments.declaration import (
 )
 
 Floats = NDArray[np.float64]
+# A figure, or that of the draws and of each of their resamples.
+Figure = TypeVar("Figure", float, Floats)
 LABELS = {"ecmp": "ECMP", "mptcp": "MPTCP", "presto": "Presto", "optimal": "One switch"}
 # The times in ms, the figures and the traversals of a draw.
 Simulate = Callable[[Conditions, str, int], tuple[Floats, dict[str, float], int]]
@@ -58,11 +60,7 @@ def run_draws(
         _, figures, n = pool_draws(c.part(i, len(schemes)), scheme, seed, simulate)
         found |= figures
         traversals += n
-    for scheme in schemes[1:]:
-        for name in PERCENTILES:
-            ratio = found[f"{scheme}_{name}"] / found[f"ecmp_{name}"]
-            found[f"{scheme}_change_of_{name}"] = 100 * (ratio - 1)
-    return found, traversals
+    return found | compare_schemes(found, schemes), traversals
 
 
 def run_pooled(
@@ -121,12 +119,15 @@ def summarise_pooled(
     return Result(name, float(values[0]), unit, interval, published)
 
 
-def compare_schemes(percentiles: Mapping[str, Floats]) -> dict[str, Floats]:
+def compare_schemes(
+    percentiles: Mapping[str, Figure], schemes: Sequence[str] = tuple(LABELS)
+) -> dict[str, Figure]:
     """Changes of the percentiles of all other schemes against ECMP, in per cent."""
     return {
         f"{scheme}_change_of_{name}": 100
         * (percentiles[f"{scheme}_{name}"] / percentiles[f"ecmp_{name}"] - 1)
-        for scheme in list(LABELS)[1:]
+        for scheme in schemes
+        if scheme != "ecmp"
         for name in PERCENTILES
     }
 

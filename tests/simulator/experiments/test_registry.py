@@ -52,6 +52,10 @@ LEAST |= {"congestion-control": {"seconds": 0.02, "seeds": 1}}
 LEAST |= {"edge-short-flows": {"seconds": 0.02, "moments": 1, "seeds": 1}}
 LEAST |= {name: {**QUICK[name], "seeds": 1} for name in LONG}
 LEAST |= {"presto-failures": {"seconds": 0.02, "warm_up": 0.02, "seeds": 1}}
+LEAST |= {
+    name: {"seconds": 0.01, "warm_up": 0.01, "seeds": 1}
+    for name in ("presto-latency", "presto-workloads", "presto-cross-traffic")
+}
 LEAST |= {name: QUICK[name] for name in ("receive-offload", "interference")}
 
 
