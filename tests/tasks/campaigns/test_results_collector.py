@@ -1,4 +1,4 @@
-"""Parcels on their way into the store, while processes and the broker are killed."""
+"""Results messages that are collected into the store while processes and the broker are killed."""
 
 import os
 import signal
@@ -45,9 +45,18 @@ def message(n, kind="t"):
     return pack(ResultsMessage(kind, {"n": n, "vantage": "bert"}, {}))
 
 
-def lay(*parcels, name="anna"):
-    for data in parcels:
+def send(*messages, name="anna"):
+    for data in messages:
         vantage_queues.client().rpush(vantage_queues.key(name, "results"), data)
+
+
+def wait_until_on_disk():
+    """Wait until the broker's log holds all that it has acknowledged.
+
+    While an earlier flush is still in progress, the broker acknowledges a command before it is in
+    its log: a kill then loses it, and the lease of the work has it sent again.
+    """
+    wait(lambda: vantage_queues.client().waitaof(1, 0, 1_000)[0] == 1, 60)
 
 
 def collected(handler, rounds=1):
@@ -57,12 +66,12 @@ def collected(handler, rounds=1):
     return collector
 
 
-def test_bad_parcels_are_refused_and_good_ones_stored(anna):
+def test_bad_messages_are_refused_and_good_ones_stored(anna):
     seen = []
     rubbish = [b"", b"x", b"NP1" + b"x" * (LARGEST_BYTES + 1), b"NP1" + zlib.compress(b"[]")]
-    lay(message(1), *rubbish, message(2, "nobody's"), message(3))
+    send(message(1), *rubbish, message(2, "nobody's"), message(3))
     found = collected(lambda vantage, p: seen.append((vantage, p.head["n"])))
-    # Who sent it is told by the key, not by what the message says.
+    # The key names the sender; the content of a message does not.
     assert seen == [("anna", 1), ("anna", 3)]
     assert (found.stored, found.refused) == (2, 5)
     assert not vantage_queues.client().exists("v:anna:storing", "v:anna:results")
@@ -81,8 +90,8 @@ def test_what_fails_for_now_is_tried_again_and_stops_nobody(place, anna):
         if p.head["n"] == 3:
             raise BadInput("not to be stored")
 
-    lay(message(1), message(2), message(3), message(4))
-    lay(message(5), name="bert")
+    send(message(1), message(2), message(3), message(4))
+    send(message(5), name="bert")
     found = Collector({"t": store})
     for _ in range(8):
         # As the collector's own loop does: what cannot be stored now waits.
@@ -94,12 +103,12 @@ def test_what_fails_for_now_is_tried_again_and_stops_nobody(place, anna):
 
 
 def test_a_flood_is_cut(anna):
-    lay(*[message(n) for n in range(vantage_queues.MOST_WAITING + 50)])
+    send(*[message(n) for n in range(vantage_queues.MOST_WAITING + 50)])
     assert collected(lambda vantage, p: None).stored == vantage_queues.MOST_WAITING
 
 
 def test_one_collects_and_a_second_waits(anna):
-    lay(message(1))
+    send(message(1))
     first, second = Collector({"t": lambda v, p: None}), Collector({"t": lambda v, p: None})
     assert first._holds()
     stop = threading.Event()
@@ -125,10 +134,11 @@ def test_a_pulse_is_dated_by_the_brokers_clock(anna):
         assert VantagePoint.objects.get().version == "9"
 
 
-def test_a_broker_that_is_killed_keeps_what_it_took(place, anna):
+def test_a_broker_that_is_killed_keeps_what_its_log_holds(place, anna):
     seen = []
     anna.report("t", {"n": 1}, {})
     vantage_queues.client().rpush("v:anna:storing", message(2))
+    wait_until_on_disk()
     kill(place.broker, 9)
     thread = threading.Thread(target=anna.report, args=("t", {"n": 3}, {}), daemon=True)
     thread.start()
@@ -227,7 +237,7 @@ def collect_in_a_child(folder, dies=None):
 
 
 def test_a_collector_that_is_killed_loses_and_doubles_nothing(anna, tmp_path):
-    lay(*[message(n) for n in range(8)])
+    send(*[message(n) for n in range(8)])
     for dies in (("before", 3), ("after", 5)):
         child = collect_in_a_child(tmp_path, dies)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
