@@ -21,6 +21,9 @@ def main() -> None:
     if sys.argv[1:] in (*OVERVIEW, *ASKED_VERSION):
         _print_overview()
         return
+    if sys.argv[1:2] == ["resolve"]:
+        import_module("webapp.console.resolving").main(sys.argv)
+        return
     if sys.argv[1:2] and sys.argv[1] in STANDALONE:
         module = import_module(f"webapp.console.management.commands.{sys.argv[1]}")
         module.Command().run_from_argv(sys.argv)

@@ -9,11 +9,10 @@ import ctypes
 import hashlib
 import json
 import os
-import platform
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -74,10 +73,10 @@ def _object_path(llvm: Any, loop: Named, sources: Sequence[Path]) -> Path:
         Path(__file__).read_bytes(),
         repr(
             [
-                version("numba"),
-                version("llvmlite"),
+                _version("numba"),
+                _version("llvmlite"),
                 sys.version,
-                platform.machine(),
+                os.uname().machine,
                 llvm.get_host_cpu_name(),
                 llvm.get_host_cpu_features().flatten(),
                 os.environ.get("NUMBA_BOUNDSCHECK", ""),
@@ -90,6 +89,14 @@ def _object_path(llvm: Any, loop: Named, sources: Sequence[Path]) -> Path:
     own = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nephoscope"
     folder = beside / _FOLDER if os.access(beside, os.W_OK) else own
     return folder / f"{loop.module}.{loop.name}.{digest}.object"
+
+
+def _version(package: str) -> str:
+    """What states the version of a compiler's package, without loading it or its metadata."""
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise ModuleNotFoundError(package)
+    return Path(spec.origin).with_name("_version.py").read_text()
 
 
 def _read_object(path: Path) -> tuple[str, bytes]:

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from crawlers.engine.config import Question, Result
-from lake import columns
+from lake import arrays, columns
 
 SCHEMA = pa.schema(
     [
@@ -63,26 +64,30 @@ def _encode_records(lists: pa.ListArray) -> pa.ListArray:
 
 
 def tabulate(results: Sequence[Result], types_per_name: int) -> pa.Table:
-    """One row per result, by ``name_id``: the number of the name in the list that was read."""
+    """One row per result, by ``name_id``: the number of the name in the list that was read.
+
+    The table is one of ``ENCODED``.
+    """
     rows = sorted(results, key=_tag)
     questions, statuses, answers, authorities, *rest = zip(*rows, strict=True)
     resolvers, protocols, attempts, rtts_ms, times, _, _, scopes = rest
     names, types, tags, _, subnets, _ = zip(*questions, strict=True)
-    arrays = [
-        pa.array([tag // types_per_name for tag in tags], pa.int64()),
-        *(pa.array(c, pa.string()) for c in (names, types, statuses)),
+    found = [
+        arrays.numbers(np.array(tags, np.int64) // types_per_name),
+        arrays.texts(names),
+        *map(arrays.choices_of, (types, statuses)),
         columns.ipv4_column(answers),
         columns.ipv6_column(answers),
-        columns.sections_column(answers),
-        columns.sections_column(authorities),
-        *(pa.array(c, pa.string()) for c in (resolvers, protocols)),
-        pa.array(attempts, pa.int32()),
-        pa.array(rtts_ms, pa.float64()),
+        columns.sections_column(answers, ENCODED_RECORD),
+        columns.sections_column(authorities, ENCODED_RECORD),
+        *map(arrays.choices_of, (resolvers, protocols)),
+        arrays.numbers(np.array(attempts, np.int32)),
+        arrays.optional_numbers(rtts_ms, np.float64),
         columns.times_column(times),
-        pa.array([subnet or None for subnet in subnets], pa.string()),
-        pa.array(scopes, pa.int16()),
+        arrays.texts(subnet or None for subnet in subnets),
+        arrays.optional_numbers(scopes, np.int16),
     ]
-    return pa.Table.from_arrays(arrays, schema=SCHEMA)
+    return pa.Table.from_arrays(found, schema=ENCODED)
 
 
 def _tag(result: Result) -> int:

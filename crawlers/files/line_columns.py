@@ -4,7 +4,7 @@ No text is parsed, and no value becomes an object of Python: ``gathering`` write
 Arrow arrays.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,41 +20,18 @@ from crawlers.dns.message import TYPE_CODES
 from crawlers.engine.config import Lines
 from crawlers.files import gathering as g
 from crawlers.files.columns import ENCODED_RECORD
+from lake.arrays import addresses_ipv6, choices, numbers, texts
 
 Integers = npt.NDArray[np.int64]
 Octets = npt.NDArray[np.uint8]
 
 
-def _numbers(values: npt.NDArray[Any], arrow_type: pa.DataType | None = None) -> pa.Array:
-    """An array of the same numbers without a copy.
-
-    ``pa.array`` loads pandas, which takes as long as some hundred thousand names.
-    """
-    kept = np.ascontiguousarray(values)
-    found = arrow_type or pa.from_numpy_dtype(kept.dtype)
-    return pa.Array.from_buffers(found, len(kept), [None, pa.py_buffer(kept)])
-
-
-def _texts(values: Iterable[str]) -> pa.StringArray:
-    """A short array of texts."""
-    octets = [value.encode() for value in values]
-    offsets = np.cumsum([0, *map(len, octets)], dtype=np.int32)
-    return pa.StringArray.from_buffers(
-        len(octets), pa.py_buffer(offsets), pa.py_buffer(b"".join(octets))
-    )
-
-
-def _choices(numbers: npt.NDArray[np.int32], names: pa.StringArray) -> pa.DictionaryArray:
-    """An array of names by their numbers."""
-    return pa.DictionaryArray.from_arrays(_numbers(numbers), names, safe=False)
-
-
-_TYPE_NAMES = _texts(TYPE_CODES)
+_TYPE_NAMES = texts(TYPE_CODES)
 _PLACE_OF_TYPE = np.zeros(max(TYPE_CODES.values()) + 1, np.int32)
 _PLACE_OF_TYPE[list(TYPE_CODES.values())] = np.arange(len(TYPE_CODES))
 # By number, as the loop has them.
-_STATUSES = _texts([DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN])
-_PROTOCOLS = _texts(["udp"])
+_STATUSES = texts([DnsStatus.NOERROR, DnsStatus.NODATA, DnsStatus.NXDOMAIN])
+_PROTOCOLS = texts(["udp"])
 # Memory is reserved in pieces of so many octets, for several steps where these are short.
 _PIECE_OCTETS = 1 << 20
 
@@ -291,19 +268,19 @@ class _Columns:
         """The columns; ``names`` are those of types and servers."""
         n, kept = self.n_rows, self._buffers
         return {
-            "name_id": _numbers(kept[g.NAME_IDS][:n]),
+            "name_id": numbers(kept[g.NAME_IDS][:n]),
             "name": self._strings(g.NAME_OFFSETS, g.NAME_OCTETS, n),
-            "type": _choices(kept[g.TYPES][:n], _texts(names.types)),
-            "status": _choices(kept[g.STATUSES][:n], _STATUSES),
+            "type": choices(kept[g.TYPES][:n], texts(names.types)),
+            "status": choices(kept[g.STATUSES][:n], _STATUSES),
             "ipv4": self._ipv4_addresses(),
             "ipv6": self._ipv6_addresses(),
             "answers": self._records(g.ANSWER_REGIONS),
             "authorities": self._records(g.AUTHORITY_REGIONS),
-            "resolver": _choices(kept[g.SERVERS][:n], _texts(names.servers)),
-            "protocol": _choices(np.zeros(n, np.int32), _PROTOCOLS),
-            "attempts": _numbers(np.ones(n, np.int32)),
-            "rtt_ms": _numbers(kept[g.RTTS][:n] / 1000),
-            "at": _numbers(kept[g.TIMES][:n], pa.timestamp("us", tz="UTC")),
+            "resolver": choices(kept[g.SERVERS][:n], texts(names.servers)),
+            "protocol": choices(np.zeros(n, np.int32), _PROTOCOLS),
+            "attempts": numbers(np.ones(n, np.int32)),
+            "rtt_ms": numbers(kept[g.RTTS][:n] / 1000),
+            "at": numbers(kept[g.TIMES][:n], pa.timestamp("us", tz="UTC")),
             "subnet": pa.nulls(n, pa.string()),
             "scope": pa.nulls(n, pa.int16()),
         }
@@ -318,26 +295,21 @@ class _Columns:
         types = _PLACE_OF_TYPE[kept[regions + g.RECORD_TYPES][:n]]
         arrays = [
             self._strings(regions + g.RECORD_NAME_OFFSETS, regions + g.RECORD_NAMES, n),
-            _choices(types, _TYPE_NAMES),
-            _numbers(kept[regions + g.RECORD_TTLS][:n]),
+            choices(types, _TYPE_NAMES),
+            numbers(kept[regions + g.RECORD_TTLS][:n]),
             self._strings(regions + g.RECORD_DATA_OFFSETS, regions + g.RECORD_DATA, n),
         ]
         records = pa.StructArray.from_arrays(arrays, fields=list(ENCODED_RECORD))
         return pa.ListArray.from_arrays(
-            _numbers(kept[regions + g.LIST_OFFSETS][: self.n_rows + 1]), records
+            numbers(kept[regions + g.LIST_OFFSETS][: self.n_rows + 1]), records
         )
 
     def _ipv4_addresses(self) -> pa.ListArray:
-        numbers = self._buffers[g.IPV4_VALUES][: self._words[g.N_IPV4]]
-        offsets = _numbers(self._buffers[g.IPV4_OFFSETS][: self.n_rows + 1])
-        return pa.ListArray.from_arrays(offsets, _numbers(numbers.view(np.uint32)))
+        values = self._buffers[g.IPV4_VALUES][: self._words[g.N_IPV4]]
+        offsets = numbers(self._buffers[g.IPV4_OFFSETS][: self.n_rows + 1])
+        return pa.ListArray.from_arrays(offsets, numbers(values.view(np.uint32)))
 
     def _ipv6_addresses(self) -> pa.ListArray:
-        n = int(self._words[g.N_IPV6])
-        ends = np.arange(n + 1, dtype=np.int32) * g.ADDRESS_OCTETS
-        octets = self._buffers[g.IPV6_OCTETS][: n * g.ADDRESS_OCTETS]
-        buffers = [None, pa.py_buffer(ends), pa.py_buffer(octets)]
-        addresses = pa.BinaryArray.from_buffers(pa.binary(), n, buffers)
-        return pa.ListArray.from_arrays(
-            _numbers(self._buffers[g.IPV6_OFFSETS][: self.n_rows + 1]), addresses
-        )
+        octets = self._buffers[g.IPV6_OCTETS][: self._words[g.N_IPV6] * g.ADDRESS_OCTETS]
+        offsets = numbers(self._buffers[g.IPV6_OFFSETS][: self.n_rows + 1])
+        return pa.ListArray.from_arrays(offsets, addresses_ipv6(octets))

@@ -8,7 +8,6 @@ from typing import BinaryIO
 from core.errors import BadInput
 from core.records import Rejection
 from crawlers.engine.config import Block, Question
-from crawlers.files.domain_list import normalise_domain
 
 _BLOCK_OCTETS = 1 << 16
 # A line that is longer holds no name in any case, and must not fill the memory.
@@ -144,4 +143,7 @@ def _read_name(text: str) -> str:
     plain = text.rstrip(".").lower()
     if len(plain) <= 253 and _NAME.fullmatch(plain):
         return plain
+    # The rules of international names take as long to load as some thousand names to resolve.
+    from crawlers.files.domain_list import normalise_domain  # noqa: PLC0415
+
     return normalise_domain(text)

@@ -104,21 +104,24 @@ class ParquetSink:
 
     def _write_collected(self) -> None:
         others, self._chosen = self._chosen, []
-        table = ENCODED.empty_table()
-        if others:
-            table = encode_choices(tabulate(others, self._types_per_name))
+        # An empty table would load pandas, which takes as long as some hundred thousand names.
+        table = tabulate(others, self._types_per_name) if others else None
         if self._lines.n_collected:
-            is_sorted, tags = self._lines.is_sorted, self._lines.tags_collected()
-            found = self._lines.pop()
-            lines = pa.Table.from_arrays([found[name] for name in ENCODED.names], schema=ENCODED)
-            places = np.searchsorted(tags, sorted(r.question.tag for r in others))
-            is_short = len(np.unique(places)) <= _MOST_SLICES
-            if is_sorted and is_short:
-                table = _insert(lines, table, places)
-            else:
-                table = _sort(pa.concat_tables([lines, table]))
-        if len(table):
+            table = self._pop_lines(table, [result.question.tag for result in others])
+        if table is not None:
             self._write_group(table)
+
+    def _pop_lines(self, others: pa.Table | None, tags_of_others: list[int]) -> pa.Table:
+        """The rows of the lines in order, with others between them."""
+        is_sorted, tags = self._lines.is_sorted, self._lines.tags_collected()
+        found = self._lines.pop()
+        lines = pa.Table.from_arrays([found[name] for name in ENCODED.names], schema=ENCODED)
+        if others is None:
+            return lines if is_sorted else _sort(lines)
+        places = np.searchsorted(tags, sorted(tags_of_others))
+        if is_sorted and len(np.unique(places)) <= _MOST_SLICES:
+            return _insert(lines, others, places)
+        return _sort(pa.concat_tables([lines, others]))
 
     def is_due(self, now: float) -> bool:
         return self._rows >= _ROWS_PER_PART

@@ -15,9 +15,6 @@ from crawlers.engine.engine import Engine, EngineConfig, OutageLimit, Question
 from crawlers.engine.nameservers import Server, parse_server, system_name_servers
 from crawlers.engine.outages import PROBE
 from crawlers.engine.rate_limit import Pace
-from crawlers.files.domain_list import normalise_domain
-from crawlers.sources.wordlist import default_wordlist, read_wordlist
-from tasks.resolution.name_sources import open_sources
 
 if TYPE_CHECKING:
     from crawlers.enumeration.enumeration import CrawlConfig
@@ -156,6 +153,8 @@ def crawl_config(
     """
     # A vantage point enumerates nothing, and does without numpy and its 11 MB.
     from crawlers.enumeration.enumeration import CrawlConfig  # noqa: PLC0415
+    from crawlers.sources.wordlist import default_wordlist  # noqa: PLC0415
+    from tasks.resolution.name_sources import open_sources  # noqa: PLC0415
 
     networks = allowed_networks(options)
     quiet = opted_out() | excluded
@@ -174,6 +173,9 @@ def crawl_config(
 
 def opted_out(path: Path = OPT_OUT_PATH) -> frozenset[str]:
     """Domains that asked not to be measured."""
+    # The rules of international names take as long to load as some thousand names to resolve.
+    from crawlers.files.domain_list import normalise_domain  # noqa: PLC0415
+
     lines = path.read_text().splitlines() if path.is_file() else []
     plain = (line.split("#")[0].strip() for line in lines)
     return frozenset(normalise_domain(name) for name in plain if name)
@@ -183,6 +185,8 @@ def load_wordlist(path: Path | str | None) -> tuple[str, ...]:
     """The words of a file, or none for the product's own list."""
     if not path:
         return ()
+    from crawlers.sources.wordlist import read_wordlist  # noqa: PLC0415
+
     try:
         return read_wordlist(Path(path).read_bytes())
     except OSError as error:
@@ -191,6 +195,8 @@ def load_wordlist(path: Path | str | None) -> tuple[str, ...]:
 
 def count_words(options: Resolving) -> int:
     """How many labels a survey asks for in each zone."""
+    from crawlers.sources.wordlist import default_wordlist  # noqa: PLC0415
+
     return len(options.wordlist or default_wordlist()) if options.words else 0
 
 

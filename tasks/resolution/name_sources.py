@@ -6,15 +6,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from core.errors import BadInput
 from crawlers.engine.nameservers import Network
-from crawlers.sources.base import Source
-from crawlers.sources.permutations.generate import PermutationConfig, Permutations
 
 if TYPE_CHECKING:
+    from crawlers.sources.base import Source
     from crawlers.sources.certificates import CertificateConfig
 
 NAMES = ("axfr", "nsec", "words", "import", "certificates", "permutations")
-# What each zone may cost where permutations are wished without a number.
-USUAL_PERMUTATIONS = PermutationConfig().budget
 _MOST_PERMUTATIONS = 100_000
 
 
@@ -47,12 +44,16 @@ def open_sources(
     domains: Iterable[str],
     networks: tuple[Network, ...],
     opt_out: frozenset[str],
-) -> tuple[Source, ...]:
+) -> "tuple[Source, ...]":
     """The sources wished for; raises ``BadInput`` or ``MissingData`` for an unusable list."""
-    # A bulk run checks options only, and starts without TLS and the reader of zone files.
+    # A bulk run checks options only, and starts without sources of names.
     from crawlers.sources.certificates import Certificates  # noqa: PLC0415
     from crawlers.sources.imports import ImportConfig, Imports, collect_names  # noqa: PLC0415
     from crawlers.sources.nsec import ZoneWalks  # noqa: PLC0415
+    from crawlers.sources.permutations.generate import (  # noqa: PLC0415
+        PermutationConfig,
+        Permutations,
+    )
 
     sources: list[Source] = []
     if options.nsec:
@@ -71,6 +72,13 @@ def _search(options: SourceOptions, networks: tuple[Network, ...]) -> "Certifica
     from crawlers.sources.certificates import CertificateConfig  # noqa: PLC0415
 
     return CertificateConfig(options.ct_server, options.contact, allowed_networks=networks)
+
+
+def usual_permutations() -> int:
+    """What each zone may cost where permutations are wished without a number."""
+    from crawlers.sources.permutations.generate import PermutationConfig  # noqa: PLC0415
+
+    return PermutationConfig().budget
 
 
 def check_options(options: SourceOptions) -> None:

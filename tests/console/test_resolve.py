@@ -2,6 +2,8 @@
 
 import json
 import signal
+import subprocess
+import sys
 import time
 
 import dns.edns
@@ -17,6 +19,7 @@ from tests.console.test_survey import Installation
 from tests.crawlers.engine.cores import load_compiled_step
 from tests.crawlers.engine.responder import Responder, good
 from tests.crawlers.iterative.test_resolver import differences_from_truth, free_port
+from tests.forks import ROOT
 
 pytestmark = pytest.mark.services
 
@@ -66,6 +69,17 @@ def test_one_row_per_name_and_type_in_a_table(installation, server, tmp_path):
         (i, t) for i in range(300) for t in ("A", "AAAA")
     ]
     assert {(r["type"], r["status"]) for r in rows} == {("A", "NOERROR"), ("AAAA", "NODATA")}
+
+
+def test_a_run_loads_neither_django_nor_pandas(server, tmp_path):
+    # Each takes longer to load than ten thousand names to resolve.
+    unwanted = {"django", "asyncio", "pandas", "pyarrow.compute", "ada_url", "importlib.metadata"}
+    command = [sys.executable, "-X", "importtime", "manage.py", "resolve"]
+    command += [write_names(tmp_path, 300), "--output", tmp_path / "x.parquet", *options(server)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "pyarrow.parquet" in loaded
+    assert not loaded & unwanted
 
 
 def stop_and_go_on(installation, server, tmp_path, out, sign):

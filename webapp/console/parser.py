@@ -1,54 +1,50 @@
-"""Argument parser of all commands: one-line usage errors and short help."""
+"""Argument parser of all commands: one-line usage errors and short help.
+
+It does without Django, which takes longer to load than to resolve ten thousand names.
+"""
 
 import argparse
+from pathlib import Path
 from typing import Any, NoReturn
-
-from django.core.management.base import BaseCommand, CommandParser, DjangoHelpFormatter
 
 from core.release import VERSION
 
-# Django's own options are hidden from help.
-QUIET = frozenset(
-    {
-        "--version",
-        "--verbosity",
-        "--settings",
-        "--pythonpath",
-        "--traceback",
-        "--no-color",
-        "--force-color",
-        "--skip-checks",
-    }
-)
 BAD_USAGE = 2
+_FLAGS = ("--traceback", "--no-color", "--force-color", "--skip-checks")
+# Options that Django's entry point reads are hidden from help.
+QUIET = frozenset({"--version", "--verbosity", "--settings", "--pythonpath", *_FLAGS})
 
 
-class ProductParser(CommandParser):
-    """A parser with one-line usage errors, also for its subparsers."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("formatter_class", DjangoHelpFormatter)
-        super().__init__(**kwargs)
+class StandaloneParser(argparse.ArgumentParser):
+    """A parser of a command that a person called: a usage error is one line."""
 
     def error(self, message: str) -> NoReturn:
-        if self.called_from_command_line:
-            self.exit(BAD_USAGE, f"error: {message} ({self.prog} --help tells more)\n")
-        super().error(message)
-        raise AssertionError("the line above raises")
+        exit_with_usage(self, message)
 
 
-def add_base_options(command: BaseCommand, parser: CommandParser) -> None:
+def exit_with_usage(parser: argparse.ArgumentParser, message: str) -> NoReturn:
+    """End the process with one line about bad usage."""
+    parser.exit(BAD_USAGE, f"error: {message} ({parser.prog} --help tells more)\n")
+    raise AssertionError("the line above raises")
+
+
+def name_program(program: str, command: str) -> str:
+    """Return what usage and errors call a command."""
+    return f"{Path(program).name} {command}"
+
+
+def add_base_options(parser: argparse.ArgumentParser) -> None:
     """Add the base options that Django's entry point reads."""
-    add = command.add_base_argument
-    add(parser, "--version", action="version", version=f"nephoscope {VERSION}")
-    add(parser, "-v", "--verbosity", default=1, type=int, choices=(0, 1, 2, 3))
-    add(parser, "--settings")
-    add(parser, "--pythonpath")
-    for flag in ("--traceback", "--no-color", "--force-color", "--skip-checks"):
-        add(parser, flag, action="store_true")
+    hidden: dict[str, Any] = {"help": argparse.SUPPRESS}
+    parser.add_argument("--version", action="version", version=f"nephoscope {VERSION}", **hidden)
+    parser.add_argument("-v", "--verbosity", default=1, type=int, choices=(0, 1, 2, 3), **hidden)
+    parser.add_argument("--settings", **hidden)
+    parser.add_argument("--pythonpath", **hidden)
+    for flag in _FLAGS:
+        parser.add_argument(flag, action="store_true", **hidden)
 
 
-def add_json_to_actions(parser: CommandParser) -> None:
+def add_json_to_actions(parser: argparse.ArgumentParser) -> None:
     """Give every action of a command ``--json`` and the description that the list has.
 
     An action's own default would undo options before its name, as in ``ranges --json list``.
@@ -71,3 +67,18 @@ def add_json(parser: argparse.ArgumentParser, default: Any) -> None:
 
 def _of_actions(parser: argparse.ArgumentParser) -> list[Any]:
     return [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+
+
+def add_resolving(parser: argparse.ArgumentParser) -> None:
+    """Options of every command that asks name servers."""
+    parser.add_argument(
+        "--name-server",
+        action="append",
+        default=[],
+        metavar="IP[:PORT]",
+        help="ask this one; may be repeated; default the system's",
+    )
+    parser.add_argument("--rate", type=float, metavar="N", help="queries per second and server")
+    parser.add_argument("--window", type=int, metavar="N", help="queries in flight")
+    parser.add_argument("--retries", type=int, metavar="N", help="further tries, default 3")
+    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one try")

@@ -1,39 +1,41 @@
 """Base of all commands: one-line errors, JSON output, clean interruption."""
 
-import errno
 import fcntl
-import io
 import json
-import os
 import sys
 from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from datetime import date
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import DatabaseError
 
-from core.errors import NephoscopeError, reason_of, store_error
+from core.errors import store_error
 from core.release import VERSION
 from webapp.console import parser as console_parser
+from webapp.console.endings import refusing
 from webapp.console.input_files import input_file, standard_input_as_file
+from webapp.console.parser import add_resolving
 
-INTERRUPTED = 130
-_MEND_FIRST = 2
-# A file or folder that is not as the command needs it; anything else may be better later.
-_WRONG_PATHS = frozenset(
-    {errno.ENOENT, errno.EACCES, errno.EPERM, errno.EISDIR, errno.ENOTDIR, errno.EROFS}
-)
+
+class ProductParser(CommandParser):
+    """A parser with one-line usage errors, also for its subparsers."""
+
+    def error(self, message: str) -> NoReturn:
+        if self.called_from_command_line:
+            console_parser.exit_with_usage(self, message)
+        super().error(message)
+        raise AssertionError("the line above raises")
 
 
 class ProductCommand(BaseCommand):
     """A command that turns the product's errors into one line and a non-zero exit code."""
 
     requires_system_checks: list[str] = []
-    suppressed_base_arguments = set(console_parser.QUIET)
     # Commands that use neither the store nor the site start without them, see ``manage.py``.
     needs_store = True
     # The exit code of an error that may pass.
@@ -45,44 +47,30 @@ class ProductCommand(BaseCommand):
         return VERSION
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
-        parser = console_parser.ProductParser(
-            prog=f"{Path(prog_name).name} {subcommand}",
+        parser = ProductParser(
+            prog=console_parser.name_program(prog_name, subcommand),
             description=self.help,
             called_from_command_line=self._called_from_command_line,
             **kwargs,
         )
-        console_parser.add_base_options(self, parser)
+        console_parser.add_base_options(parser)
         self.add_arguments(parser)
         console_parser.add_json_to_actions(parser)
         return parser
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        escape_unencodable()
-        try:
-            if self.needs_store:
-                prepare_store()
-            with standard_input_as_file(options) as given:
-                output = super().execute(*args, **given)
-            sys.stdout.flush()
-            return output
-        except NephoscopeError as error:
-            code = _MEND_FIRST if error.permanent else self.try_again_code
-            self._refuse(str(error), code, error, options)
-        except KeyboardInterrupt:
-            self.stderr.write("interrupted; run the same command again to go on")
-            raise SystemExit(INTERRUPTED) from None
-        except BrokenPipeError:
-            # The reader went away (as in `… | head`); nothing is wrong with the work.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(0) from None
-        except OSError as error:
-            code = _MEND_FIRST if error.errno in _WRONG_PATHS else self.try_again_code
-            self._refuse(_describe_os_error(error), code, error, options)
-        except DatabaseError as error:
-            self._refuse(store_error(error), self.try_again_code, error, options)
+        refuse = partial(self._refuse, options)
+        with refusing(refuse, self.stderr.write, self.try_again_code):
+            try:
+                if self.needs_store:
+                    prepare_store()
+                with standard_input_as_file(options) as given:
+                    return super().execute(*args, **given)
+            except DatabaseError as error:
+                refuse(store_error(error), self.try_again_code, error)
         return None
 
-    def _refuse(self, text: str, code: int, error: Exception, options: dict[str, Any]) -> None:
+    def _refuse(self, options: dict[str, Any], text: str, code: int, error: Exception) -> NoReturn:
         """End with one line; callers within the process get an exception instead."""
         if not self._called_from_command_line or options.get("traceback"):
             raise CommandError(text, returncode=code) from error
@@ -109,18 +97,6 @@ def is_stdout_utf8() -> bool:
     return (getattr(sys.stdout, "encoding", None) or "utf-8").lower().replace("-", "") == "utf8"
 
 
-def escape_unencodable() -> None:
-    """Escape characters that the terminal cannot encode, instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _describe_os_error(error: OSError) -> str:
-    reason = reason_of(error)
-    return f"cannot use {error.filename}: {reason}" if error.filename else reason
-
-
 def prepare_store() -> None:
     """Bring the embedded database up to date, so that a first command needs no set-up."""
     from django.core.management import call_command  # noqa: PLC0415
@@ -144,21 +120,6 @@ def read_date(text: str) -> date:
         return date.fromisoformat(text)
     except ValueError as error:
         raise ArgumentTypeError(f"{text!r} is not a date like 2024-06-29") from error
-
-
-def add_resolving(parser: CommandParser) -> None:
-    """Options of every command that asks name servers."""
-    parser.add_argument(
-        "--name-server",
-        action="append",
-        default=[],
-        metavar="IP[:PORT]",
-        help="ask this one; may be repeated; default the system's",
-    )
-    parser.add_argument("--rate", type=float, metavar="N", help="queries per second and server")
-    parser.add_argument("--window", type=int, metavar="N", help="queries in flight")
-    parser.add_argument("--retries", type=int, metavar="N", help="further tries, default 3")
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for one try")
 
 
 def add_crawling(parser: CommandParser) -> None:
