@@ -12,7 +12,7 @@ from celery import Task
 from django.core.cache import cache
 from django.db import transaction
 
-from core.errors import NephoscopeError
+from core.errors import NephoscopeError, Unavailable
 from tasks.platform.app import AWAY, queue
 from tasks.platform.stop import Stopped
 
@@ -85,12 +85,26 @@ def claim_row(
     return row
 
 
-def run_row(row: Row, work: Callable[[Row], None], fail: Callable[[Row, str], Any]) -> None:
-    """Run the work of a claimed row; what cannot be done fails with its reason."""
+def run_row(
+    row: Row,
+    work: Callable[[Row], None],
+    fail: Callable[[Row, str], Any],
+    requeue: Callable[[Row], bool] | None = None,
+) -> None:
+    """Run the work of a claimed row; what cannot be done fails with its reason.
+
+    Where the disk or the object storage is away, ``requeue`` may let the row wait; it returns
+    whether it does.
+    """
     try:
         work(row)
     except Stopped:
         log.info("%s %s was stopped, or has another worker", type(row).__name__, row.pk)
+    except Unavailable as error:
+        if requeue is None or not requeue(row):
+            fail(row, str(error))
+        else:
+            log.warning("%s %s waits: %s", type(row).__name__, row.pk, error)
     except NephoscopeError as error:
         fail(row, str(error))
 

@@ -22,6 +22,7 @@ from analysis.impact.latency_models.stated_model import STATED, LatencyModel
 from analysis.impact.places import Point
 from core.errors import BadInput, Damaged
 from core.files import open_text, replace_file
+from webapp.store.object_storage import files as stored_files
 
 _FILE = "latency-model.npz"
 _ARRAYS = ("curve", "sources", "targets", "coefficients")
@@ -43,6 +44,7 @@ STATED_MODEL = Fitted(STATED, {"kind": "distance", **asdict(STATED)})
 def current_model() -> Fitted:
     """Return the fitted model of this installation, else the stated one; raises Damaged."""
     path = _path()
+    stored_files.fetch(path)
     try:
         changed_ns = path.stat().st_mtime_ns
     except FileNotFoundError:
@@ -106,8 +108,10 @@ def _path() -> Path:
 def _save(model: PathModel, about: Mapping[str, Any]) -> None:
     arrays = {name: getattr(model, name) for name in _ARRAYS}
     text = np.frombuffer(json.dumps(about).encode(), np.uint8)
-    with replace_file(_path()) as temporary, temporary.open("wb") as stream:
-        np.savez_compressed(stream, about=text, **arrays)
+    with replace_file(_path()) as temporary:
+        with temporary.open("wb") as stream:
+            np.savez_compressed(stream, about=text, **arrays)
+        stored_files.publish(temporary, _path())
 
 
 @lru_cache(maxsize=1)

@@ -69,7 +69,7 @@ def report_customers(pk: int) -> None:
     jobs = uploads.CUSTOMER_FILES
     row = claim_row(pk, jobs.claim, jobs.fail, MAX_ATTEMPTS)
     if row is not None:
-        run_row(row, _report_customers, jobs.fail)
+        run_row(row, _report_customers, jobs.fail, jobs.requeue)
 
 
 def _report_customers(row: CustomerFile) -> None:

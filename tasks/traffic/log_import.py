@@ -30,8 +30,9 @@ from core.files import replace_folder
 from core.providers import PROVIDERS
 from lake.traffic import FlowWriter
 from tasks.traffic.documents import import_document, report_document
+from webapp.store.object_storage import files as stored_files
 from webapp.store.ranges.by_date import Tables
-from webapp.store.traffic.services import imports_root
+from webapp.store.traffic.services import PRIVATE, imports_root
 
 _REPORT = "report.json"
 
@@ -49,6 +50,8 @@ class ImportOptions:
     reader: str = "auto"
     # Of emulated logs: the origin of the range tables that place them.
     world: str = ""
+    # Of an upload: for its owner alone.
+    private: bool = False
 
 
 def import_logs(paths: Sequence[Path], options: ImportOptions) -> dict[str, Any]:
@@ -66,11 +69,13 @@ def write_import(
     files: Sequence[tuple[Path, str]],
     options: ImportOptions,
     count_bytes: Callable[[int, int], None] | None = None,
+    confirm: Callable[[], None] | None = None,
 ) -> dict[str, Any]:
     """Import files, each with the name that documents give it, as ``name`` and write its report.
 
-    ``count_bytes`` is called with the bytes read, packed and unpacked; an error that it raises
-    ends the import, which leaves nothing. Raises ``BadInput`` and ``MissingData``.
+    ``count_bytes`` is called with the bytes read, packed and unpacked, and ``confirm`` before the
+    import is put in place; an error that they raise ends it, and leaves nothing. Raises
+    ``BadInput``, ``MissingData`` and ``Unavailable``.
     """
     key = (
         read_key(options.key_file, Path(settings.DATA_DIR)) if options.key_file else generate_key()
@@ -89,6 +94,10 @@ def write_import(
             "key": "given" if options.key_file else "random, not kept",
         }
         (folder / _REPORT).write_text(json.dumps(document, ensure_ascii=False), encoding="utf-8")
+        if options.private:
+            (folder / PRIVATE).touch()
+        if confirm is not None:
+            confirm()
     return document
 
 
@@ -98,25 +107,24 @@ def read_report(name: str = "", top_domains: int | None = None) -> dict[str, Any
     With ``top_domains`` the tables are computed again from the parts.
     """
     folder = _find(name)
+    stored_files.fetch(folder / _REPORT)
     document: dict[str, Any] = json.loads((folder / _REPORT).read_text(encoding="utf-8"))
     if top_domains:
+        stored_files.fetch_all(folder)
         document |= report_document(compute_traffic(folder, top_domains))
     return document
 
 
 def list_imports() -> list[str]:
     """Names of imports, the newest first."""
-    found = [
-        path.parent for path in imports_root().glob(f"*/{_REPORT}") if path.parent.name[0] != "."
-    ]
-    found.sort(key=lambda folder: (folder / _REPORT).stat().st_mtime_ns, reverse=True)
-    return [folder.name for folder in found]
+    found = [path.parent.name for path in stored_files.stored_named(_REPORT, imports_root())]
+    return [name for name in found if name[0] != "."]
 
 
 def has_import(name: str) -> bool:
     """Whether there is an import of this name."""
     is_name = not name.startswith(".") and "/" not in name
-    return is_name and (imports_root() / name / _REPORT).is_file()
+    return is_name and bool(stored_files.stored_of([imports_root() / name / _REPORT]))
 
 
 def _find(name: str) -> Path:
@@ -193,3 +201,4 @@ def _folder(name: str) -> Iterator[Path]:
     with replace_folder(imports_root() / name) as work:
         yield work
         shutil.rmtree(work / ".spill", ignore_errors=True)
+        stored_files.publish_folder(work, imports_root() / name)

@@ -75,7 +75,7 @@ def run(pk: int) -> None:
     if row is None:
         return
     try:
-        run_row(row, _run, _fail)
+        run_row(row, _run, _fail, UPLOADS.requeue)
     finally:
         if not TrafficUpload.objects.filter(pk=row.pk).exists():
             services.delete(row)
@@ -92,20 +92,19 @@ def _run(row: TrafficUpload) -> None:
     def renew(counters: Mapping[str, Any]) -> bool:
         return UPLOADS.renew(row, progress=counters.get("share", 0.0))
 
-    files = services.files_of(row)
     as_of = row.options.get("as_of")
     options = log_import.ImportOptions(
         networks=tuple(row.options.get("client_networks", ())),
         as_of=date.fromisoformat(as_of) if as_of else None,
         reader="own",
+        private=True,
     )
-    with Lease(f"upload {row.slug}", renew) as lease:
+    with Lease(f"upload {row.slug}", renew) as lease, services.open_files(row) as files:
         meter = _Meter(lease, sum(one["bytes"] for one in row.files))
         try:
-            log_import.write_import(row.slug, files, options, meter.count)
+            log_import.write_import(row.slug, files, options, meter.count, lease.confirm)
         except NephoscopeError as error:
             raise type(error)(_without_paths(str(error), files)) from error
-        lease.confirm()
     if UPLOADS.finish(row, progress=1.0):
         services.remove_files(row)
     log.info("upload %s was imported", row.slug)
@@ -131,7 +130,8 @@ class _Meter:
 
 def _without_paths(text: str, files: Sequence[tuple[Any, str]]) -> str:
     """An error that names files as they were sent."""
-    for path, name in files:
+    # The path of one may begin like that of another.
+    for path, name in sorted(files, key=lambda file: len(str(file[0])), reverse=True):
         text = text.replace(str(path), name)
     return text
 

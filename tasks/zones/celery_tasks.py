@@ -40,7 +40,7 @@ def run(pk: int) -> None:
     jobs = services.INFERENCES
     row = claim_row(pk, jobs.claim, jobs.fail, MAX_ATTEMPTS)
     if row is not None:
-        run_row(row, _run, jobs.fail)
+        run_row(row, _run, jobs.fail, jobs.requeue)
 
 
 def _run(row: ZoneInference) -> None:

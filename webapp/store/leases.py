@@ -12,6 +12,8 @@ Job = TypeVar("Job", bound=Leased)
 # A worker renews its lease each second; one that is silent this long is taken for dead.
 LEASE = timedelta(seconds=15)
 MAX_ATTEMPTS = 3
+# A job that lacks its disk or the object storage is tried again for so long.
+PATIENCE = timedelta(days=1)
 _ERROR_CHARACTERS = 2_000
 # All tables of jobs have these states; the one of rows that wait has a name of its own in some.
 State = LeasedJob.State
@@ -64,10 +66,19 @@ class JobTable(Generic[Job]):
         """Store why a job has no result."""
         return self.finish(row, state=State.FAILED, error=error[:_ERROR_CHARACTERS], **values)
 
+    def requeue(self, row: Job) -> bool:
+        """Let a job wait again without using up an attempt; false a day after it was requested."""
+        recent = self._own(row).filter(requested_at__gt=timezone.now() - PATIENCE)
+        waiting = {"state": self._waits_as, "attempt": F("attempt") - 1, "leased_until": None}
+        return bool(recent.update(**waiting))
+
     def update(self, row: Job, **values: Any) -> bool:
         """Store values; false when the lease is gone, or another worker's."""
-        own = self._rows.filter(pk=row.pk, attempt=row.attempt, state=State.RUNNING)
-        return bool(own.update(**values))
+        return bool(self._own(row).update(**values))
+
+    def _own(self, row: Job) -> QuerySet[Job]:
+        """The row while it is leased by its attempt."""
+        return self._rows.filter(pk=row.pk, attempt=row.attempt, state=State.RUNNING)
 
 
 def requested() -> dict[str, Any]:

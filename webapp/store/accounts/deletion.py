@@ -1,6 +1,5 @@
 """Deletion of surveys, campaigns, audits and accounts with their files."""
 
-import shutil
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -60,8 +59,7 @@ def remove_account(user: Any) -> None:
     Survey.objects.filter(maker=user).update(idempotency_key=None)
     Audit.objects.filter(maker=user).update(idempotency_key=None)
     user.delete()
-    for folder in folders:
-        shutil.rmtree(folder, ignore_errors=True)
+    files.remove(*folders)
 
 
 def remove(thing: Survey | Campaign | Audit, user: Any = None) -> None:
@@ -90,16 +88,12 @@ def remove_survey(survey: Survey) -> None:
     with transaction.atomic():
         Survey.objects.filter(pk=survey.pk).delete()
     slug = survey.slug
-    for folder in _folders(slug):
-        shutil.rmtree(folder, ignore_errors=True)
-        files.unregister(folder)
+    files.remove(*_folders(slug))
     files.unregister_containing(f"/against/{slug}/")
     zone_services.remove_files(slug)
     with suppress(OSError):  # something else is still there
         (Path(settings.LAKE_DIR) / slug).rmdir()
-    for path in (list_path(slug), batches.names_path(slug)):
-        path.unlink(missing_ok=True)
-        files.unregister(path)
+    files.remove(list_path(slug), batches.names_path(slug))
 
 
 def remove_campaign(found: Campaign) -> None:
@@ -113,9 +107,7 @@ def remove_campaign(found: Campaign) -> None:
     derived_files = selectors.folder_of(found)
     # Tables that were being built beside those of before.
     begun = derived_files.parent.glob(f".{found.slug}.*")
-    for folder in (selectors.lake_root() / found.slug, derived_files, *begun):
-        shutil.rmtree(folder, ignore_errors=True)
-    files.unregister(selectors.lake_root() / found.slug, derived_files)
+    files.remove(selectors.lake_root() / found.slug, derived_files, *begun)
 
 
 def _folders(slug: str) -> list[Path]:

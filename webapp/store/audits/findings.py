@@ -109,10 +109,8 @@ def _count_domains(audit: Audit, report: AuditReport) -> dict[str, int]:
 def drop_others(audit: Audit, *, keep_own: bool) -> None:
     """Remove the files of earlier attempts, or that of this one where another ended the audit."""
     own = path_of(audit)
-    unwanted = [path for path in own.parent.glob("findings-*.parquet") if path != own]
-    for path in unwanted if keep_own else [own]:
-        path.unlink(missing_ok=True)
-        files.unregister(path)
+    unwanted = [path for path in files.stored_in(own.parent) if path != own]
+    files.remove(*(unwanted if keep_own else [own]))
     with suppress(OSError):  # findings of another attempt stand there
         own.parent.rmdir()
 

@@ -1,6 +1,5 @@
 """Saved domain lists: a row each, and the text as it was given as a file."""
 
-import shutil
 import threading
 from pathlib import Path
 from typing import Any
@@ -58,10 +57,8 @@ def _store(row: SavedList, name: str, data: bytes, gone: threading.Event | None)
         "notes": plan.notes,
     }
     documents.store(row, values, digest)
-    for path in folder_of(row.slug).iterdir():
-        if path.name.endswith(".txt") and path.stem != digest:
-            path.unlink(missing_ok=True)
-            files.unregister(path)
+    older = (path for path in files.stored_in(folder_of(row.slug)) if path.stem != digest)
+    files.remove(*older)
 
 
 def read_list(row: SavedList) -> bytes:
@@ -81,5 +78,4 @@ def _path(slug: str, digest: str) -> Path:
 def delete_list(row: SavedList) -> None:
     """Delete a list with its file; audits of it stay."""
     row.delete()
-    shutil.rmtree(folder_of(row.slug), ignore_errors=True)
-    files.unregister(folder_of(row.slug))
+    files.remove(folder_of(row.slug))

@@ -7,12 +7,15 @@ size and time of modification agree; any copy may be removed at any time. Withou
 """
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 from django.db.models import Count, Q, QuerySet, Sum
 
 from core.errors import NephoscopeError, Unavailable
@@ -22,6 +25,9 @@ from webapp.store.object_storage import bucket
 
 # A database that is restored as it was some days ago still finds its objects.
 GRACE = timedelta(days=7)
+# Folders of the data folder with files that are read once and then erased, since they contain
+# addresses of clients: no machine and no backup has copies of all of them.
+READ_ONCE = ("traffic-uploads",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +48,8 @@ def publish(written: Path, path: Path) -> None:
 
     Call it before ``written`` is renamed to ``path``: what is in place is then in the manifest.
     """
-    if not is_configured():
-        return
-    key, sha256, size = bucket.upload(written)
-    relative = _relative(path)
-    StoredFile.objects.update_or_create(
-        path=relative,
-        defaults={
-            "folder": relative.rpartition("/")[0],
-            "key": key,
-            "sha256": sha256,
-            "size": size,
-            "modified_ns": written.stat().st_mtime_ns,
-        },
-    )
+    if is_configured():
+        _register(path, _upload(written, path))
 
 
 def write(path: Path, data: bytes) -> None:
@@ -93,23 +87,28 @@ def fetch_folder(folder: Path) -> None:
 
 
 def fetch_all(folder: Path) -> None:
-    """Copy all files below a folder; raises as ``fetch``."""
+    """Copy all files below a folder but those that are read once; raises as ``fetch``."""
     if is_configured():
-        _fetch_rows(_below(folder))
+        rows = _below(folder)
+        for name in READ_ONCE:
+            rows = rows.exclude(path__startswith=f"{name}/")
+        _fetch_rows(rows)
 
 
 def publish_folder(work: Path, folder: Path) -> None:
     """Store the files of ``work``, which will be renamed to ``folder``, in its place.
 
-    Raises ``Unavailable``.
+    Other machines see all of them or, as after an error, those of before. Raises ``Unavailable``.
     """
     if not is_configured():
         return
     written = [path for path in sorted(work.rglob("*")) if path.is_file()]
-    for path in written:
-        publish(path, folder / path.relative_to(work))
-    kept = [_relative(folder / path.relative_to(work)) for path in written]
-    _below(folder).exclude(path__in=kept).delete()
+    places = [folder / path.relative_to(work) for path in written]
+    stored = [_upload(path, place) for path, place in zip(written, places, strict=True)]
+    with transaction.atomic():
+        _below(folder).exclude(path__in=map(_relative, places)).delete()
+        for place, values in zip(places, stored, strict=True):
+            _register(place, values)
 
 
 def fetch_whole(folder: Path) -> bool:
@@ -123,6 +122,92 @@ def fetch_whole(folder: Path) -> bool:
             for row in rows:
                 _copy(row, work / (Path(settings.DATA_DIR) / row.path).relative_to(folder))
     return bool(rows)
+
+
+def stored_of(paths: Iterable[Path]) -> set[Path]:
+    """Those of some files that are in the manifest or, without object storage, on the disk."""
+    if not is_configured():
+        return {path for path in paths if path.is_file()}
+    places = {_relative(path): path for path in paths}
+    rows = StoredFile.objects.filter(path__in=places).values_list("path", flat=True)
+    return {places[found] for found in rows}
+
+
+def stored_named(name: str, root: Path) -> list[Path]:
+    """Files of this name in folders of ``root``, the newest first; as ``stored_of``."""
+    if not is_configured():
+        found = {path: path.stat().st_mtime_ns for path in root.glob(f"*/{name}")}
+    else:
+        rows = StoredFile.objects.filter(folder__startswith=f"{_relative(root)}/")
+        rows = rows.filter(path__endswith=f"/{name}")
+        found = {Path(settings.DATA_DIR) / row.path: row.modified_ns for row in rows}
+        found = {path: at for path, at in found.items() if path.parent.parent == root}
+    return sorted(found, key=found.__getitem__, reverse=True)
+
+
+def stored_in(folder: Path) -> list[Path]:
+    """Paths of all files below a folder that are in the manifest or on this machine, by name."""
+    found = {path for path in folder.rglob("*") if path.is_file() and not _is_private(path)}
+    if is_configured():
+        found.update(Path(settings.DATA_DIR) / row.path for row in _below(folder))
+    return sorted(found)
+
+
+def old_folders(root: Path, oldest: float) -> list[Path]:
+    """Folders in ``root``, here or in the manifest, from before ``oldest``, in s since 1970."""
+    found = {path for path in root.glob("*") if path.is_dir() and path.stat().st_mtime < oldest}
+    if is_configured():
+        n_parts = len(root.relative_to(settings.DATA_DIR).parts) + 1
+        rows = _below(root).filter(modified_ns__lt=oldest * 1e9).values_list("folder", flat=True)
+        names = ("/".join(name.split("/")[:n_parts]) for name in rows.distinct())
+        found.update(Path(settings.DATA_DIR) / name for name in names)
+        found.discard(root)
+    return sorted(found)
+
+
+def drop_older(folder: Path, oldest: float) -> list[tuple[int, int, Path]]:
+    """Remove the files of a folder last written before ``oldest``, a time in s since 1970.
+
+    Return (time of writing in ns, bytes, path) of the others, the newest first.
+    """
+    here = [(path.stat(), path) for path in folder.glob("*") if path.is_file()]
+    found = [(about.st_mtime_ns, about.st_size, path) for about, path in here]
+    for changed_ns, _, path in found:
+        # Also copies of what another machine has removed.
+        if changed_ns < oldest * 1e9:
+            remove(path)
+    if is_configured():
+        rows = StoredFile.objects.filter(folder=_relative(folder))
+        remove(*(Path(settings.DATA_DIR) / row.path for row in rows if _is_older(row, oldest)))
+        found = [(row.modified_ns, row.size, Path(settings.DATA_DIR) / row.path) for row in rows]
+    return sorted((one for one in found if one[0] >= oldest * 1e9), reverse=True)
+
+
+def _is_older(row: StoredFile, oldest: float) -> bool:
+    return row.modified_ns < oldest * 1e9
+
+
+def remove(*places: Path) -> None:
+    """Remove files or folders here and from the manifest; their objects become garbage."""
+    unregister(*places)
+    for place in places:
+        if place.is_dir():
+            shutil.rmtree(place, ignore_errors=True)
+        else:
+            place.unlink(missing_ok=True)
+
+
+def erase(*places: Path) -> None:
+    """Remove files or folders at once with their objects; raises ``Unavailable``.
+
+    A row is removed after its object: what was interrupted is found and erased again.
+    """
+    if is_configured():
+        for place in places:
+            for row in _below(place):
+                bucket.delete(row.key)
+                StoredFile.objects.filter(pk=row.pk, key=row.key).delete()
+    remove(*places)
 
 
 def unregister(*places: Path) -> None:
@@ -179,6 +264,22 @@ def _read_fault(row: StoredFile) -> str:
     except NephoscopeError as error:
         return str(error)
     return ""
+
+
+def _upload(written: Path, path: Path) -> dict[str, Any]:
+    """Store an object; return the values of the row of ``path``."""
+    key, sha256, size = bucket.upload(written)
+    return {
+        "folder": _relative(path).rpartition("/")[0],
+        "key": key,
+        "sha256": sha256,
+        "size": size,
+        "modified_ns": written.stat().st_mtime_ns,
+    }
+
+
+def _register(path: Path, values: dict[str, Any]) -> None:
+    StoredFile.objects.update_or_create(path=_relative(path), defaults=values)
 
 
 def _fetch_rows(rows: QuerySet[StoredFile]) -> None:

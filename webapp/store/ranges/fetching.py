@@ -25,6 +25,7 @@ from core.errors import BadInput, NephoscopeError
 from core.files import write_text
 from core.providers import PROVIDER_BY_ID, PROVIDERS
 from webapp.store.models import RangeTable
+from webapp.store.object_storage import files
 from webapp.store.ranges import tables
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,9 @@ def fetch_all(wanted: Sequence[tuple[str, str]]) -> list[FetchResult]:
 
 def last_results() -> list[FetchResult]:
     """The last request to each source, those of single commands included."""
-    paths = sorted((Path(settings.RANGES_DIR) / "visits").glob("*.json"))
+    folder = Path(settings.RANGES_DIR) / "visits"
+    files.fetch_folder(folder)
+    paths = sorted(folder.glob("*.json"))
     found = [visit for path in paths if (visit := _read_result(path))]
     return sorted(found, key=lambda visit: (visit.provider, visit.url))
 
@@ -106,7 +109,7 @@ def fetch_one(provider: str, url: str) -> FetchResult:
         n_failures = 1 + (last.n_failures if last else 0)
         since = (last and last.failing_since) or visit.at
         visit = replace(visit, n_failures=n_failures, failing_since=since)
-    write_text(path, json.dumps(visit.as_json()))
+    files.write(path, json.dumps(visit.as_json()).encode())
     return visit
 
 

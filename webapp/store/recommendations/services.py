@@ -5,7 +5,6 @@ owner; a share link gives read access until it is revoked.
 """
 
 import secrets
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -107,7 +106,7 @@ def create(
         with transaction.atomic():
             row.save()
     except IntegrityError:
-        _remove_files(folder_of(row.token))
+        stored_files.remove(folder_of(row.token))
         return Recommendation.objects.get(idempotency_key=idempotency_key, owner=owner)
     return row
 
@@ -316,7 +315,7 @@ def _own(row: Recommendation, **values: Any) -> bool:
 def delete(row: Recommendation) -> None:
     """Forget a question, its files and its answer."""
     row.delete()
-    _remove_files(folder_of(row.token))
+    stored_files.remove(folder_of(row.token))
 
 
 def _delete_expired() -> None:
@@ -336,13 +335,8 @@ def drop_orphans() -> None:
     """Remove folders without a row: those of accounts that were deleted."""
     root = Path(settings.DATA_DIR) / "recommendations"
     oldest = (timezone.now() - timedelta(hours=1)).timestamp()
-    old = [f for f in root.iterdir() if f.stat().st_mtime < oldest] if root.is_dir() else []
+    old = stored_files.old_folders(root, oldest)
     known = set(Recommendation.objects.values_list("token", flat=True)) if old else set()
     for folder in old:
         if folder.name not in known:
-            _remove_files(folder)
-
-
-def _remove_files(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
-    stored_files.unregister(folder)
+            stored_files.remove(folder)

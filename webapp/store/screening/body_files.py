@@ -4,6 +4,7 @@ Each process appends to its own files, so that no lock is needed; incomplete wri
 process are beyond all stored offsets.
 """
 
+import itertools
 import json
 import os
 import uuid
@@ -15,7 +16,9 @@ from typing import Any
 
 from django.conf import settings
 
+from core.errors import Damaged, MissingData
 from core.files import DamagedStream, decompress, sync_folder
+from webapp.store.object_storage import files
 
 LEVEL = 1
 # A pack is closed at this size, so that a copy or a backup never meets one huge file.
@@ -45,6 +48,8 @@ def append(pool: int, bodies: Sequence[bytes]) -> list[Place]:
         return []
     folder = folder_of(pool)
     folder.mkdir(parents=True, exist_ok=True)
+    if files.is_configured():
+        return _store(folder, bodies)
     name = _choose(folder)
     is_new = not (folder / name).exists()
     places = []
@@ -59,6 +64,16 @@ def append(pool: int, bodies: Sequence[bytes]) -> list[Place]:
     if is_new:
         sync_folder(folder)
     return places
+
+
+def _store(folder: Path, bodies: Sequence[bytes]) -> list[Place]:
+    """Write a pack of its own for bodies that arrived together: objects never grow."""
+    path = folder / f"{uuid.uuid4().hex}.pack"
+    files.write(path, b"".join(bodies))
+    ends = list(itertools.accumulate(map(len, bodies)))
+    return [
+        Place(path.name, end - len(body), len(body)) for end, body in zip(ends, bodies, strict=True)
+    ]
 
 
 def _choose(folder: Path) -> str:
@@ -77,8 +92,16 @@ def compress(body: bytes) -> bytes:
 
 
 def read(pool: int, place: Place) -> bytes:
-    """The body that lies there; OSError or ValueError when the file was lost or altered."""
-    with (folder_of(pool) / Path(place.pack).name).open("rb") as file:
+    """The body that lies there; OSError or ValueError when the file was lost or altered.
+
+    Raises ``Unavailable`` where object storage does not answer.
+    """
+    path = folder_of(pool) / Path(place.pack).name
+    try:
+        files.fetch(path)
+    except (Damaged, MissingData) as error:
+        raise ValueError(str(error)) from error
+    with path.open("rb") as file:
         file.seek(place.offset)
         data = file.read(place.length)
     try:

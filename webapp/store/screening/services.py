@@ -5,7 +5,6 @@ who creates.
 """
 
 import secrets
-import shutil
 from dataclasses import dataclass, fields
 from datetime import timedelta
 from typing import Any
@@ -18,6 +17,7 @@ from core.errors import BadInput, Conflict
 from webapp.store.access import share_links
 from webapp.store.access.visibility import OPERATOR, owner_of
 from webapp.store.models import Pool, PoolInstance, PoolToken
+from webapp.store.object_storage import files
 from webapp.store.requests.texts import replace_unprintable
 from webapp.store.screening import body_files, publications
 from webapp.store.screening.secrets import SHOWN, derive_token, generate_seed, hash_secret
@@ -74,7 +74,7 @@ def delete_pool(row: PoolRow) -> None:
     for pool in Pool.objects.filter(pk=row.id):
         publications.withdraw(pool)
         pool.delete()
-    shutil.rmtree(body_files.folder_of(row.id), ignore_errors=True)
+    files.remove(body_files.folder_of(row.id))
 
 
 def create_token(

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from core.errors import BadInput
-from core.files import write_bytes
+from webapp.store.object_storage import files
 
 KEPT = timedelta(days=1)
 # Lists of one sender, and octets of one and of all.
@@ -29,17 +29,18 @@ def save_draft(data: bytes, sender: str = "") -> str:
     """
     key = secrets.token_hex(32)
     folder = _folder()
-    folder.mkdir(parents=True, exist_ok=True)
     own = hashlib.blake2b(sender.encode(), key=settings.SECRET_KEY.encode()[:64], digest_size=8)
     _drop_old(folder, own.hexdigest(), len(data))
-    write_bytes(folder / f"{key}.{own.hexdigest()}.list", data)
+    files.write(folder / f"{key}.{own.hexdigest()}.list", data)
     return key
 
 
 def load_draft(key: str) -> bytes:
     """The list of a key; raises ``BadInput`` when it is not there any more."""
-    found = list(_folder().glob(f"{key}.*list")) if re.fullmatch(r"[0-9a-f]{64}", key) else []
+    known = files.stored_in(_folder()) if re.fullmatch(r"[0-9a-f]{64}", key) else []
+    found = [path for path in known if path.name.startswith(f"{key}.")]
     try:
+        files.fetch(found[0])
         return found[0].read_bytes()
     except (IndexError, FileNotFoundError):
         raise BadInput(
@@ -53,20 +54,9 @@ def _folder() -> Path:
 
 def _drop_old(folder: Path, sender: str, size: int) -> None:
     oldest = (timezone.now() - KEPT).timestamp()
-    kept = []
-    for path in folder.iterdir():
-        try:
-            about = path.stat()
-        except FileNotFoundError:
-            continue  # another request has dropped it
-        if about.st_mtime < oldest:
-            path.unlink(missing_ok=True)
-        elif path.suffix == ".list":
-            kept.append((about.st_mtime_ns, about.st_size, path))
-    kept.sort(reverse=True)
+    kept = files.drop_older(folder, oldest)
     own = [row for row in kept if row[2].name.endswith(f".{sender}.list")]
-    for _, _, path in own[MOST_OF_SENDER - 1 :]:
-        path.unlink(missing_ok=True)
+    files.remove(*(path for _, _, path in own[MOST_OF_SENDER - 1 :]))
     _drop_beyond(own, MOST_BYTES_OF_SENDER - size)
     _drop_beyond(kept, MOST_BYTES - size)
 
@@ -77,4 +67,4 @@ def _drop_beyond(rows: Iterable[tuple[int, int, Path]], most: int) -> None:
     for _, size, path in rows:
         total += size
         if total > most:
-            path.unlink(missing_ok=True)
+            files.remove(path)

@@ -1,9 +1,9 @@
 """Store and delete uploads of traffic logs, and separate private imports from public ones."""
 
 import hashlib
-import shutil
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,11 +11,13 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from core.errors import BadInput, Conflict
+from core.errors import BadInput, Conflict, Unavailable
 from core.files import TooLarge, replace_file
 from webapp.store.access.visibility import visible
 from webapp.store.leases import JobTable, requested
 from webapp.store.models import TrafficUpload
+from webapp.store.object_storage import files as stored_files
+from webapp.store.object_storage import nameless
 from webapp.store.requests.idempotency import KeyReused, check_key
 from webapp.store.requests.texts import slug_of
 
@@ -28,6 +30,8 @@ MAX_BYTES = 64 * 2**20
 # Of all files of an upload together, unpacked.
 MAX_PLAIN_BYTES = 512 * 2**20
 _NAME_CHARACTERS = 100
+# A file in the import of an upload, which its owner alone may see.
+PRIVATE = "private"
 # Files without a row that are older were left by a process that ended amid an upload.
 _ORPHAN_S = 3_600
 
@@ -82,7 +86,7 @@ def create(
         return known or row
     finally:
         if not is_stored:
-            shutil.rmtree(folder, ignore_errors=True)
+            _erase(folder)
 
 
 def _check_sent(sent: Sequence[SentFile]) -> None:
@@ -106,10 +110,22 @@ def _file_name(name: str) -> str:
 def _write_files(folder: Path, sent: Iterable[SentFile]) -> Iterator[dict[str, Any]]:
     left = MAX_BYTES
     for number, one in enumerate(sent):
-        with replace_file(folder / str(number), private=True) as temporary:
+        with _new_file(folder / str(number)) as temporary:
             size, digest = _write(temporary, one.pieces, left)
         left -= size
         yield {"name": _file_name(one.name), "bytes": size, "sha256": digest}
+
+
+@contextmanager
+def _new_file(path: Path) -> Iterator[Path]:
+    """A file to write: kept as ``path`` here, or in object storage alone."""
+    if stored_files.is_configured():
+        with nameless.new_file(_uploads_root()) as temporary:
+            yield temporary
+            stored_files.publish(temporary, path)
+    else:
+        with replace_file(path, private=True) as temporary:
+            yield temporary
 
 
 def _write(path: Path, pieces: Iterable[bytes], max_bytes: int) -> tuple[int, str]:
@@ -160,15 +176,29 @@ def _check_limits(owner: Any) -> None:
         raise Conflict(f"an account has at most {MAX_KEPT} uploads of traffic; delete one first")
 
 
-def files_of(row: TrafficUpload) -> list[tuple[Path, str]]:
-    """Path and name of each file of an upload that is to be read."""
+@contextmanager
+def open_files(row: TrafficUpload) -> Iterator[list[tuple[Path, str]]]:
+    """Path and name of each file of an upload, to be read while the context is open.
+
+    Raises as ``nameless.copies_of``.
+    """
     folder = _uploads_root() / row.slug
-    return [(folder / str(number), str(one["name"])) for number, one in enumerate(row.files)]
+    sent = [(folder / str(number), str(one["name"])) for number, one in enumerate(row.files)]
+    with nameless.copies_of(sent) as copies:
+        yield copies
 
 
 def remove_files(row: TrafficUpload) -> None:
-    """Remove the files as they were sent: they contain addresses of clients."""
-    shutil.rmtree(_uploads_root() / row.slug, ignore_errors=True)
+    """Remove the files as they were sent: they contain addresses of clients.
+
+    Where object storage does not answer, ``remove_orphans`` removes them later.
+    """
+    _erase(_uploads_root() / row.slug)
+
+
+def _erase(folder: Path) -> None:
+    with suppress(Unavailable):
+        stored_files.erase(folder)
 
 
 def import_folder(row: TrafficUpload) -> Path:
@@ -185,16 +215,25 @@ def delete(row: TrafficUpload) -> None:
 
 def remove_import(row: TrafficUpload) -> None:
     """Remove what was imported."""
-    shutil.rmtree(import_folder(row), ignore_errors=True)
+    stored_files.remove(import_folder(row))
 
 
 def remove_orphans() -> None:
-    """Remove files of uploads that have ended or were never stored."""
-    wanted = TrafficUpload.objects.filter(state__in=(State.WAITING, State.RUNNING))
-    slugs = set(wanted.values_list("slug", flat=True))
-    for folder in _uploads_root().glob("*"):
-        if folder.name not in slugs and time.time() - folder.stat().st_mtime > _ORPHAN_S:
-            shutil.rmtree(folder, ignore_errors=True)
+    """Remove files of uploads that have ended, and files and imports of uploads without a row."""
+    open_rows = TrafficUpload.objects.filter(state__in=(State.WAITING, State.RUNNING))
+    wanted = set(open_rows.values_list("slug", flat=True))
+    oldest = time.time() - _ORPHAN_S
+    for folder in stored_files.old_folders(_uploads_root(), oldest):
+        if folder.name not in wanted:
+            _erase(folder)
+    known = set(TrafficUpload.objects.values_list("slug", flat=True))
+    old = [
+        folder
+        for folder in stored_files.old_folders(imports_root(), oldest)
+        if folder.name not in known
+    ]
+    for mark in stored_files.stored_of(folder / PRIVATE for folder in old):
+        stored_files.remove(mark.parent)
 
 
 def find(slug: str, user: Any) -> TrafficUpload | None:
@@ -210,8 +249,12 @@ def uploads_of(user: Any) -> list[TrafficUpload]:
 
 
 def hidden(names: Collection[str], user: Any) -> set[str]:
-    """The names of imports that the reader may not see."""
-    private = TrafficUpload.objects.filter(slug__in=names)
-    return set(private.values_list("slug", flat=True)) - set(
-        visible(private, user).values_list("slug", flat=True)
-    )
+    """The names of imports that the reader may not see.
+
+    The import of an upload has a mark: it stays hidden where the upload's row is deleted.
+    """
+    own = TrafficUpload.objects.filter(slug__in=names)
+    private = set(own.values_list("slug", flat=True))
+    marks = stored_files.stored_of(imports_root() / name / PRIVATE for name in names)
+    private |= {mark.parent.name for mark in marks}
+    return private - set(visible(own, user).values_list("slug", flat=True))

@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.utils import timezone
 
-from core.files import write_text
+from webapp.store.object_storage import files
 
 KEPT = timedelta(days=1)
 WAITING, ASKING, READY, FAILED = "waiting", "asking", "ready", "failed"
@@ -34,6 +34,7 @@ def load(key: str) -> Search | None:
     """One by its key, if it is not too old."""
     if not re.fullmatch("[0-9a-f]{32}", key):
         return None
+    files.fetch(_path(key))
     try:
         return dict(json.loads(_path(key).read_text(encoding="utf-8")))
     except (OSError, ValueError):
@@ -42,7 +43,7 @@ def load(key: str) -> Search | None:
 
 def save(search: Search) -> None:
     """Replace what is known."""
-    write_text(_path(search["key"]), json.dumps(search))
+    files.write(_path(search["key"]), json.dumps(search).encode())
 
 
 def _path(key: str) -> Path:
@@ -51,6 +52,4 @@ def _path(key: str) -> Path:
 
 def _drop_old() -> None:
     oldest = (timezone.now() - KEPT).timestamp()
-    for path in (Path(settings.UPLOADS_DIR) / "finds").glob("*.json"):
-        if path.stat().st_mtime < oldest:
-            path.unlink(missing_ok=True)
+    files.drop_older(Path(settings.UPLOADS_DIR) / "finds", oldest)

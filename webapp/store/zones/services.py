@@ -1,7 +1,6 @@
 """Write and read sources of zone observations, and lease their inferences."""
 
 import hashlib
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -60,16 +59,12 @@ def remove_source(survey: Survey, pk: int) -> bool:
 
 def _remove_unnamed(survey: Survey) -> None:
     named = set(survey.zone_sources.values_list("sha256", flat=True))
-    for path in folder_of(survey.slug).glob("*"):
-        if path.name not in named:
-            path.unlink(missing_ok=True)
-            files.unregister(path)
+    files.remove(*(p for p in files.stored_in(folder_of(survey.slug)) if p.name not in named))
 
 
 def remove_files(slug: str) -> None:
     """Remove all uploaded files of a survey that is deleted."""
-    shutil.rmtree(folder_of(slug), ignore_errors=True)
-    files.unregister(folder_of(slug))
+    files.remove(folder_of(slug))
 
 
 def read_file(source: ZoneSource) -> bytes:

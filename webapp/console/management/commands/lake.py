@@ -12,7 +12,15 @@ from webapp.console.product_command import ProductCommand
 from webapp.store.object_storage import files
 
 # Folders of the data folder that machines share, beside those with a setting of their own.
-_SHARED = ("audits", "domain-lists", "recommendations", "zone-observations")
+_SHARED = (
+    "audits",
+    "domain-lists",
+    "packets",
+    "recommendations",
+    "screening",
+    "traffic-uploads",
+    "zone-observations",
+)
 
 
 class Command(ProductCommand):
