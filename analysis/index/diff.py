@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from analysis.deployment.cloud_names import IS_NAME, Connection
 from lake.parts import parts_of
+from lake.row_files import open_dataset, paths_of
 from lake.schemas import SCHEMAS
 
 DIMENSIONS = ("providers", "regions", "patterns", "zones")
@@ -163,12 +164,8 @@ def compare(root: Path, before: Side, after: Side, memory_mb: int = 1024) -> Cha
 
 
 def _open_side(connection: Connection, root: Path, name: str, side: Side) -> None:
-    index = _quoted(side.index)
     for table in ("domains", "names"):
-        connection.execute(
-            f"CREATE TEMP VIEW {name}_{table} AS "
-            f"SELECT * FROM read_parquet('{index}/{table}*.parquet')"
-        )
+        connection.register(f"{name}_{table}", open_dataset(paths_of(side.index, table)))
     paths = [str(path) for path in parts_of(root, side.survey, "lookups", side.shards)]
     if paths:
         connection.read_parquet(paths).create_view(f"{name}_lookups")

@@ -13,18 +13,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lake.parts import sql_list
+from lake.row_files import open_dataset
 
 _ROWS = 1 << 16
 _NAMES = """
-SELECT DISTINCT name FROM read_parquet({paths}) WHERE NOT contains(name, chr(10))
+SELECT DISTINCT name FROM listed WHERE NOT contains(name, chr(10))
 ORDER BY strlen(name), name
 """
 _BREAK = b"\n"
 
 
 def write_names(sources: Sequence[Path], target: Path, memory_mb: int = 1024) -> None:
-    """Write all names of Parquet files with a column ``name``, each once; a line break before,
+    """Write all names of files with a column ``name``, each once; a line break before,
     between and behind them."""
     with duckdb.connect(":memory:") as connection, target.open("wb") as file:
         connection.execute(f"SET memory_limit = '{memory_mb}MB'")
@@ -32,7 +32,8 @@ def write_names(sources: Sequence[Path], target: Path, memory_mb: int = 1024) ->
         connection.execute(f"SET temp_directory = '{spill}'")
         file.write(_BREAK)
         if sources:
-            rows = connection.sql(_NAMES.format(paths=sql_list(sources)))
+            connection.register("listed", open_dataset(sources))
+            rows = connection.sql(_NAMES)
             for batch in rows.to_arrow_reader(_ROWS):
                 file.write(_lines(batch["name"]))
 

@@ -18,16 +18,17 @@ from analysis.index.diff import Side, compare
 from analysis.index.indexing import index_shards
 from analysis.index.outage_impact import affected_domains
 from analysis.index.search import write_names
+from lake.row_files import SUFFIX, paths_of, write_rows
 from webapp.store.models import Survey
 from webapp.store.surveys import derived, index, selectors
 
 log = logging.getLogger(__name__)
 # Shards that are indexed together: enough to be worth a connection, few enough for the memory.
 SHARDS_AT_ONCE = 16
-# A page reads one group of rows: small groups are read fast, and too small ones compress badly.
+# A page reads one batch of rows: small batches are read fast, and too small ones compress badly.
+BATCH_ROWS, DOMAIN_BATCH_ROWS = 512, 128
+# The rows of a group that a page of a comparison reads.
 GROUP_ROWS = 2_048
-# Rows of domains hold lists of lists, which take four times as long to read.
-DOMAIN_GROUP_ROWS = 512
 
 
 def index_survey(survey: Survey) -> None:
@@ -43,7 +44,7 @@ def index_survey(survey: Survey) -> None:
             place.write_progress(derived.RUNNING, "reading names", number, len(batches) + 1)
             tables.append(_index_batch(folder, survey.slug, batch, number))
         _write_domains(folder, pa.concat_tables(tables))
-        write_names(sorted(folder.glob("names-*.parquet")), folder / index.NAMES)
+        write_names(paths_of(folder, "names-"), folder / index.NAMES)
         place.write_progress(derived.RUNNING, "imagining outages", len(batches), len(batches) + 1)
         _write_outage_impact(folder, survey.slug, shards)
 
@@ -59,7 +60,7 @@ def try_index_survey(survey: Survey) -> None:
 
 def _index_batch(folder: Path, slug: str, shards: Sequence[str], number: int) -> pa.Table:
     domains, names = index_shards(Path(settings.LAKE_DIR), slug, shards)
-    _write(folder / f"names-{number:05d}.parquet", names)
+    write_rows(folder / f"names-{number:05d}{SUFFIX}", names, BATCH_ROWS)
     return domains.append_column("part", pa.array([number] * len(domains), pa.int32()))
 
 
@@ -70,23 +71,17 @@ def _write_domains(folder: Path, table: pa.Table) -> None:
     order = np.argsort(hashes, kind="stable")
     np.save(folder / "hashes.npy", hashes[order])
     np.save(folder / "rows.npy", order.astype(np.uint32))
-    _write(folder / "domains.parquet", table.drop_columns(["hash"]), DOMAIN_GROUP_ROWS)
+    write_rows(folder / f"domains{SUFFIX}", table.drop_columns(["hash"]), DOMAIN_BATCH_ROWS)
 
 
 def _write_outage_impact(folder: Path, slug: str, shards: Sequence[str]) -> None:
     table = affected_domains(Path(settings.LAKE_DIR), slug, shards)
-    _write(folder / "casualties.parquet", table)
+    write_rows(folder / f"casualties{SUFFIX}", table, BATCH_ROWS)
     spans: dict[str, list[int]] = {}
     keys = zip(*(table[c].to_pylist() for c in ("kind", "provider", "target")), strict=True)
     for at, (kind, provider, target) in enumerate(keys):
         spans.setdefault(f"{kind}/{provider or ''}/{target}", [at, 0])[1] += 1
     (folder / "targets.json").write_text(json.dumps(spans), encoding="utf-8")
-
-
-def _write(path: Path, table: pa.Table, group_rows: int = GROUP_ROWS) -> None:
-    pq.write_table(
-        table, path, compression="zstd", write_page_checksum=True, row_group_size=group_rows
-    )
 
 
 def compare_surveys(before: Survey, after: Survey) -> None:
@@ -100,7 +95,13 @@ def compare_surveys(before: Survey, after: Survey) -> None:
             index_survey(survey)
         place.write_progress(derived.RUNNING, "comparing names", 2, 3)
         found = compare(Path(settings.LAKE_DIR), _side(before), _side(after))
-        _write(folder / "moves.parquet", found.moves)
+        pq.write_table(
+            found.moves,
+            folder / "moves.parquet",
+            compression="zstd",
+            write_page_checksum=True,
+            row_group_size=GROUP_ROWS,
+        )
         sums = {"population": found.population, "sums": found.sums}
         summary = sums | {"flows": found.flows, "members": found.members}
         (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")

@@ -23,9 +23,9 @@ from audits.findings import AuditReport, Finding, Severity
 from audits.output.document import header_of
 from core.errors import Damaged, Unavailable
 from core.files import replace_file
+from lake.row_files import ParquetRows
 from webapp.store.models import Audit
 from webapp.store.object_storage import files
-from webapp.store.surveys.index import RowFile
 
 Row = dict[str, Any]
 # What a row is about, in the order in which rows are stored.
@@ -157,12 +157,12 @@ def _groups(found: list[tuple[str, Row]]) -> list[Row]:
 
 
 @lru_cache(maxsize=32)
-def _file(path: Path) -> RowFile:
+def _file(path: Path) -> ParquetRows:
     files.fetch(path)
-    return RowFile(path)
+    return ParquetRows(path)
 
 
-def _open(audit: Audit) -> RowFile:
+def _open(audit: Audit) -> ParquetRows:
     path = path_of(audit)
     try:
         return _file(path)

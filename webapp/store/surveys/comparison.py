@@ -9,10 +9,10 @@ from typing import Any
 
 from core.report_tables import SPEC_BY_ID
 from core.statuses import SurveyState
+from lake.row_files import ParquetRows
 from webapp.store.access.visibility import visible
 from webapp.store.models import Survey
 from webapp.store.surveys import derived
-from webapp.store.surveys.index import RowFile
 from webapp.store.surveys.selectors import (
     Reference,
     ReportRow,
@@ -59,7 +59,7 @@ class Comparison:
     sums: dict[str, dict[str, int]]
     flows: dict[str, list[Row]]
     members: dict[str, list[Row]]
-    moves: RowFile
+    moves: ParquetRows
 
     def flow(self, dimension: str, before: str, after: str) -> Row | None:
         """One kind of move."""
@@ -173,5 +173,5 @@ def _open(folder: Path) -> Comparison:
     members: dict[str, list[Row]] = {dimension: [] for dimension in DIMENSIONS}
     for member in found["members"]:
         members[member["dimension"]].append(member)
-    moves = RowFile(folder / "moves.parquet")
+    moves = ParquetRows(folder / "moves.parquet")
     return Comparison(found["population"], found["sums"], flows, members, moves)

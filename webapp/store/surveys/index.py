@@ -1,28 +1,25 @@
 """Reading the index of a survey: a domain, a page of domains, its names, who fails with what.
 
-Every read opens one group of rows of one file, so that a page costs the same in a survey of a
+Every read opens one batch of rows of one file, so that a page costs the same in a survey of a
 million domains as in one of ten.
 """
 
 import hashlib
 import json
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
-from itertools import accumulate
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from analysis.index.profiles import ANYWHERE, Hosted, parents_of
 from analysis.index.search import NameFile
+from lake.row_files import RowFile, open_rows
 from webapp.store.models import Survey
 from webapp.store.surveys import derived
 
@@ -31,35 +28,6 @@ Row = dict[str, Any]
 NAMES = "names.txt"
 # The sets of providers and the like that domains and names carry.
 SETS = ("providers", "regions", "patterns", "zones")
-
-
-class RowFile:
-    """A Parquet file from which rows are taken by their number."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
-        self._lock = Lock()  # one reader of a file at a time
-        meta = self._file.metadata
-        sizes = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
-        self._starts = list(accumulate(sizes, initial=0))
-        self.n_rows: int = self._starts[-1]
-
-    def rows(self, first: int, count: int, columns: Sequence[str] | None = None) -> list[Row]:
-        """``count`` rows from ``first`` on, fewer at the end."""
-        last = min(first + count, self.n_rows)
-        if first >= last:
-            return []
-        low, high = bisect_right(self._starts, first) - 1, bisect_right(self._starts, last - 1)
-        groups, wanted = list(range(low, high)), list(columns) if columns else None
-        with self._lock:
-            table = self._file.read_row_groups(groups, columns=wanted, use_threads=False)
-        rows: list[Row] = table.slice(first - self._starts[low], last - first).to_pylist()
-        return rows
-
-    def column(self, name: str) -> pa.ChunkedArray:
-        """One whole column."""
-        with self._lock:
-            return self._file.read([name], use_threads=False)[name]
 
 
 @dataclass(frozen=True)
@@ -91,9 +59,7 @@ class Index:
     def names(self, row: Row, first: int, count: int) -> list[Row]:
         """Some of the names of a domain, cloud-using ones first."""
         count = max(0, min(count, row["total"] - first))
-        return _rows_of(self.folder / f"names-{row['part']:05d}.parquet").rows(
-            row["first"] + first, count
-        )
+        return _rows_of(self.folder, f"names-{row['part']:05d}").rows(row["first"] + first, count)
 
     def matches(self, text: str) -> np.ndarray[Any, Any]:
         """Numbers of the rows with a domain that contains the text, by rank."""
@@ -141,7 +107,7 @@ class Index:
     def affected_domains(self, kind: str, provider: str, target: str) -> "AffectedDomains":
         """The domains that an outage hits."""
         first, count = self.targets().get(f"{kind}/{provider}/{target}", (0, 0))
-        return AffectedDomains(_rows_of(self.folder / "casualties.parquet"), first, count)
+        return AffectedDomains(_rows_of(self.folder, "casualties"), first, count)
 
 
 @dataclass(frozen=True)
@@ -172,15 +138,15 @@ def open_index(slug: str, finished_at: datetime | None) -> Index | None:
 def _open(folder: Path) -> Index:
     return Index(
         folder,
-        _rows_of(folder / "domains.parquet"),
+        _rows_of(folder, "domains"),
         np.load(folder / "hashes.npy", mmap_mode="r"),
         np.load(folder / "rows.npy", mmap_mode="r"),
     )
 
 
 @lru_cache(maxsize=256)
-def _rows_of(path: Path) -> RowFile:
-    return RowFile(path)
+def _rows_of(folder: Path, name: str) -> RowFile:
+    return open_rows(folder, name)
 
 
 @lru_cache(maxsize=32)
@@ -190,12 +156,12 @@ def _names_of(path: Path) -> NameFile:
 
 @lru_cache(maxsize=4)
 def _domain_column(folder: Path) -> pa.Array:
-    return _rows_of(folder / "domains.parquet").column("domain").combine_chunks()
+    return _rows_of(folder, "domains").column("domain").combine_chunks()
 
 
 @lru_cache(maxsize=16)
 def _set_column(folder: Path, kind: str) -> pa.Array:
-    return _rows_of(folder / "domains.parquet").column(kind).combine_chunks()
+    return _rows_of(folder, "domains").column(kind).combine_chunks()
 
 
 @lru_cache(maxsize=32)
