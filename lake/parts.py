@@ -72,6 +72,10 @@ def write_part(path: Path, table: str, rows: Sequence[dict[str, Any]] | pa.Table
     return len(rows)
 
 
+# Of so few shards each part is looked for; a list of all parts of a survey takes longer.
+_FEW_SHARDS = 8
+
+
 def parts_of(
     root: Path, campaign: str, table: str, shards: Iterable[str] | None = None
 ) -> list[Path]:
@@ -80,10 +84,13 @@ def parts_of(
     ``shards`` limits them to the manifest's, but for tables that are brought from elsewhere.
     """
     fetch_parts(root, campaign, table)
+    wanted = None if shards is None or table in IMPORTED_TABLES else set(shards)
+    if wanted is not None and len(wanted) <= _FEW_SHARDS:
+        paths = sorted(part_path(root, campaign, table, shard) for shard in wanted)
+        return [path for path in paths if path.exists()]
     found = sorted((root / campaign / table).glob("*.parquet"))
-    if shards is None or table in IMPORTED_TABLES:
+    if wanted is None:
         return found
-    wanted = set(shards)
     return [path for path in found if path.name.removesuffix(".parquet") in wanted]
 
 
@@ -162,6 +169,19 @@ def open_few(
         else:
             cursor.register(table, SCHEMAS[table].empty_table())
     return cursor
+
+
+def read_few(
+    root: Path, campaign: str, tables: Sequence[str], shards: Iterable[str] | None, keys: Keys
+) -> list[pa.Table] | None:
+    """The rows of wanted domains and names of some ``tables``; ``None`` unless all are sorted."""
+    wanted, found = None if shards is None else set(shards), []
+    for table in tables:
+        rows = rows_of_keys(parts_of(root, campaign, table, wanted), keys)
+        if rows is None:
+            return None
+        found.append(rows)
+    return found
 
 
 def open_views(

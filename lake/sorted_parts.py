@@ -5,7 +5,7 @@ of older versions are in the order of arrival, with one group; nothing of them c
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, reduce
 from pathlib import Path
 from threading import Lock
 
@@ -66,10 +66,16 @@ class SortedPart:
             if all(_may_hold(bounds.get(column), keys[column]) for column in keys)
         ]
         with self._lock:
+            named = self._file.read_row_groups(groups, columns=list(keys), use_threads=False)
+            is_wanted = reduce(pc.and_, (_is_in(named[key], keys[key]) for key in keys))
+            if not pc.any(is_wanted).as_py():
+                return self._file.schema_arrow.empty_table()
             found = self._file.read_row_groups(groups, use_threads=False)
-        for column, values in keys.items():
-            found = found.filter(pc.is_in(found[column], pa.array(values, pa.string())))
-        return found
+        return found.filter(is_wanted)
+
+
+def _is_in(column: pa.ChunkedArray, values: Sequence[str]) -> pa.ChunkedArray:
+    return pc.is_in(column, pa.array(values, pa.string()))
 
 
 def _may_hold(bounds: tuple[str, str] | None, values: Iterable[str]) -> bool:

@@ -16,8 +16,9 @@ from analysis.deployment.cloud_names import (
     Shards,
 )
 from analysis.deployment.dangling import CLAIMABLE
+from analysis.index import name_rows
 from core.providers import PROVIDERS
-from lake.parts import open_few, open_views
+from lake.parts import open_few, open_views, read_few
 
 NAMES_PER_PAGE = 100
 DOMAINS_PER_PAGE = 50
@@ -207,12 +208,16 @@ def name_page(
     key = {"name": name.strip().lower()}
     keys = {"domain": domains or parents_of(key["name"]), "name": [key["name"]]}
     tables = ("lookups", "placements", "fronts")
-    with open_few(root, survey, tables, shards, keys) as connection:
-        lookups = [_with_time(row) for row in _rows(connection, _LOOKUPS, key)]
-        if not lookups:
-            return None
-        placements = _rows(connection, _PLACEMENTS, key)
-        fronts = _rows(connection, _FRONTS, key)
+    found = read_few(root, survey, tables, shards, keys)
+    if found is not None:
+        lookups, placements, fronts = name_rows.select(*found)
+    else:
+        with open_few(root, survey, tables, shards, keys) as connection:
+            lookups = [_with_time(row) for row in _rows(connection, _LOOKUPS, key)]
+            placements = _rows(connection, _PLACEMENTS, key)
+            fronts = _rows(connection, _FRONTS, key)
+    if not lookups:
+        return None
     inside = [p["provider"] for p in placements if p["kind"] in ("cloud", "cdn")]
     return {
         "name": key["name"],
