@@ -7,12 +7,15 @@ and the other workers. No folder is shared. After one survey in peace, surveys f
 and every few seconds a process is killed by SIGKILL and started again, two machines cannot reach
 each other for some seconds (frames are lost, nothing is refused), or all connections to the
 database are closed. Meanwhile pages are requested, and the first survey is audited over the API,
-one audit after the other, and campaigns of synthetic vantage points follow each other, too.
+one audit after the other, and campaigns of synthetic vantage points follow each other, too. A
+traffic log is uploaded again and again, and its capture is deleted.
 
 The crawled zones are counted: each of their names has one right answer. Ends with 1 where a name of
 a survey is lost, doubled or wrong, where a table differs from that of the first survey, where an
-audit is lost or doubled or has other findings than the first, where a slot of a campaign has no end
-or is stored twice, or where neither web process answers a page between two disturbances.
+audit is lost or doubled or has other findings than the first, where a capture differs from the
+first or is left, where a machine's disk has an address of an uploaded client, where a slot of a
+campaign has no end or is stored twice, or where neither web process answers a page between two
+disturbances.
 """
 
 import argparse
@@ -35,6 +38,7 @@ from benchmarks.service.machines import (
     CRAWLERS,
     DNS_PORT,
     LABELS,
+    MACHINES,
     STORES,
     WEBS,
     Cluster,
@@ -42,6 +46,7 @@ from benchmarks.service.machines import (
     ask_status,
     built,
 )
+from benchmarks.service.upload_load import CLIENT, Uploads
 
 # What may be killed; the S3 server of the tests keeps its objects in memory.
 KILLED = (*WEBS, *CRAWLERS, "sweeps", "analysis", "beat", "broker")
@@ -134,13 +139,14 @@ def fetch_lake(cluster: Cluster) -> bool:
     return any(cluster.manage("lake", "fetch").wait() == 0 for _ in range(FETCH_ATTEMPTS))
 
 
-def create_campaigns(cluster: Cluster) -> Campaigns:
-    """Store vantage points and an account; return the load of campaigns."""
+def create_loads(cluster: Cluster) -> tuple[Campaigns, Uploads]:
+    """Store vantage points and an account; return the loads of campaigns and of uploads."""
     if cluster.run_once("campaigns", "-m", "benchmarks.service.campaign_load").wait():
         raise SystemExit("the vantage points could not be stored; see campaigns.log")
     secret, *vantages = (cluster.folder / "campaigns.log").read_text().split("\n")[-2].split()
     addresses = [cluster.network.address_of(web) for web in WEBS]
-    return Campaigns(addresses, secret, vantages, cluster.inside)
+    campaigns = Campaigns(addresses, secret, vantages, cluster.inside)
+    return campaigns, Uploads(addresses, secret, cluster.inside)
 
 
 def check_campaigns(cluster: Cluster, campaigns: Campaigns) -> list[str]:
@@ -158,6 +164,14 @@ def check_campaigns(cluster: Cluster, campaigns: Campaigns) -> list[str]:
     campaigns.compare(cluster.folder / "user" / "lake", parts)
     print(campaigns.summary())
     return campaigns.faults
+
+
+def check_clients(cluster: Cluster) -> list[str]:
+    """Return the files on any machine's disk that contain the address of an uploaded client."""
+    paths = (path for machine in MACHINES for path in (cluster.folder / machine).rglob("*"))
+    client = CLIENT.encode()
+    found = [str(path) for path in paths if path.is_file() and client in path.read_bytes()]
+    return [f"{path} contains an address of a client" for path in found]
 
 
 def check_rows(cluster: Cluster, name: str, zones: int) -> str:
@@ -207,11 +221,13 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
     end, number = time.monotonic() + 60 * given.minutes, 0
     first = cluster.memory_mb()
     audits = Audits([cluster.network.address_of(web) for web in WEBS], "calm", cluster.inside)
+    campaigns, uploads = create_loads(cluster)
     with (
         Disturbances(cluster, given.seed, given.every) as found,
         Visitors(cluster, paths) as seen,
         audits,
-        create_campaigns(cluster) as campaigns,
+        campaigns,
+        uploads,
     ):
         while time.monotonic() < end:
             number += 1
@@ -226,7 +242,9 @@ def drill(cluster: Cluster, given: argparse.Namespace) -> int:
     print(f"pages: {dict(seen.counts)}")
     print("memory, MB: " + ", ".join(f"{r} {first.get(r, 0):.0f} to {last[r]:.0f}" for r in last))
     print(f"audits: {audits.done}, {len(audits.faults)} lost, doubled or different")
-    faults += [*audits.faults, *check_campaigns(cluster, campaigns)]
+    print(f"uploads: {uploads.done}, {len(uploads.faults)} lost, left or different")
+    faults += [*audits.faults, *uploads.faults, *check_clients(cluster)]
+    faults += check_campaigns(cluster, campaigns)
     faults = [fault for fault in faults if fault]
     print("\n".join(faults) or f"{number} surveys: every table as in peace")
     return 1 if faults or not seen.counts["answered"] else 0

@@ -1,6 +1,6 @@
 """Compares the report on DuckDB and on Spark at several numbers of records: cost, slope, digest.
 
-Each engine runs in a process of its own, whose CPU time includes that of Spark's virtual machine.
+Each engine runs in a process of its own; the CPU time includes that of Spark's virtual machine.
 Spark is found by ``NEPHOSCOPE_SPARK_PYTHON``, a Python that has ``requirements/spark.txt``.
 """
 

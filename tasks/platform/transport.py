@@ -7,7 +7,7 @@ messages to all. What a killed process had begun is sent again by the centre.
 from typing import Any
 
 from kombu.transport import redis, virtual
-from redis.exceptions import ResponseError
+from redis import exceptions as redis_errors
 
 from tasks.platform.tls import PinnedConnection
 
@@ -24,7 +24,7 @@ OPTIONS = {
 
 # A broker that refuses, since its disk or memory is full or it is loading, is away for a while:
 # clients connect again instead of ending.
-AWAY = (*redis.Transport.connection_errors, ResponseError)
+AWAY = (*redis.Transport.connection_errors, redis_errors.ResponseError)
 
 
 class FreeingQoS(redis.QoS):
@@ -45,9 +45,19 @@ class FreeingQoS(redis.QoS):
 
 
 class Channel(redis.Channel):
-    """A channel of Redis as it is, but for its places."""
+    """A channel of Redis with places that are never lost."""
 
     QoS = FreeingQoS
+
+    def _connparams(self, asynchronous: bool = False) -> dict[str, Any]:
+        """Return what connections are made with; raises ``ConnectionError`` of redis.
+
+        Of a connection that was given up, Kombu would raise ``AttributeError``, which ends a worker
+        that had messages in work when the broker ended.
+        """
+        if self.connection.client is None:
+            raise redis_errors.ConnectionError("the connection of this channel was given up")
+        return super()._connparams(asynchronous)
 
 
 class Transport(redis.Transport):

@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 import pytest
-from kombu import Connection
+from kombu import Connection, Consumer, Exchange, Queue
 from kombu.simple import SimpleQueue
 
 from core.errors import BadInput, Unavailable
@@ -196,6 +196,26 @@ def test_a_message_that_a_killed_broker_hears_nothing_of_frees_its_place(place):
         with pytest.raises(connection.connection_errors):
             message.ack()
         assert channel.qos.can_consume()
+        place.start()
+
+
+def test_a_worker_outlives_a_broker_that_ends_while_it_polls_and_has_work(place):
+    """Kombu closes the channel again, at last without what its connections need."""
+    with as_the_centre() as connection:
+        channel = connection.default_channel
+        to_all = Exchange("to-all", type="fanout")
+        Consumer(channel, [Queue("own", to_all, auto_delete=True)]).consume()
+        queue = SimpleQueue(channel, "q")
+        queue.put("work")
+        message = queue.get(timeout=10)
+        channel._brpop_start()
+        assert channel._in_poll
+        kill(place.broker, 9)
+        # As Celery does once it has noticed: AttributeError would end the worker.
+        connection.collect()
+        connection.close()
+        with pytest.raises(connection.connection_errors):
+            message.ack()
         place.start()
 
 
