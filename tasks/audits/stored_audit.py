@@ -15,6 +15,7 @@ from core.statuses import SurveyState
 from tasks.audits.audit import AuditOptions, run_audit
 from tasks.audits.command import exit_code, needs_records
 from tasks.platform.lease import Lease
+from tasks.platform.leased_rows import DATABASE_AWAY, release_after
 from tasks.platform.stop import Stopped
 from tasks.surveys import domain_records
 from webapp.store.access.visibility import visible
@@ -42,15 +43,21 @@ def run(row: Audit, *, in_worker: bool) -> bool:
     except Stopped:
         return False
     except NephoscopeError as error:
-        if error.permanent or timezone.now() - row.created_at > PATIENCE:
-            services.fail(row, str(error))
-        else:
-            services.release(row, str(error), RETRY_S)
+        _give_back(row, str(error), permanent=error.permanent)
         log.warning("audit %s: %s", row.slug, error)
+    except DATABASE_AWAY as error:
+        release_after(error, partial(_give_back, row, f"the database did not answer: {error}"))
     except Exception as error:
         log.exception("audit %s", row.slug)
         services.fail(row, f"a fault of this site, {type(error).__name__}; its log has the details")
     return False
+
+
+def _give_back(row: Audit, error: str, *, permanent: bool = False) -> None:
+    if permanent or timezone.now() - row.created_at > PATIENCE:
+        services.fail(row, error)
+    else:
+        services.release(row, error, RETRY_S)
 
 
 def _apply_policy(row: Audit, lease: Lease, *, in_worker: bool) -> AuditReport:

@@ -6,17 +6,26 @@ away a row waits in the store, and the sweep of its subject queues it again.
 
 import logging
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from celery import Task
 from django.core.cache import cache
-from django.db import transaction
+from django.db import (
+    DatabaseError,
+    InterfaceError,
+    OperationalError,
+    close_old_connections,
+    transaction,
+)
 
 from core.errors import NephoscopeError, Unavailable
 from tasks.platform.app import AWAY, queue
 from tasks.platform.stop import Stopped
 
 log = logging.getLogger(__name__)
+# The connection was closed, or the server does not answer: nothing is wrong with the work.
+DATABASE_AWAY = (OperationalError, InterfaceError)
 # A message that lies in the queue is not queued again within this time.
 QUEUED_S = 30
 
@@ -94,7 +103,7 @@ def run_row(
     """Run the work of a claimed row; what cannot be done fails with its reason.
 
     Where the disk or the object storage is away, ``requeue`` may let the row wait; it returns
-    whether it does.
+    whether it does. Where the database is away, the row waits.
     """
     try:
         work(row)
@@ -107,6 +116,19 @@ def run_row(
             log.warning("%s %s waits: %s", type(row).__name__, row.pk, error)
     except NephoscopeError as error:
         fail(row, str(error))
+    except DATABASE_AWAY as error:
+        release_after(error, lambda: requeue is not None and requeue(row))
+
+
+def release_after(error: Exception, release: Callable[[], Any]) -> None:
+    """Give a row back after an error of the database's connection, by a new connection.
+
+    Where that is refused, too, the lease of the row ends by itself.
+    """
+    log.warning("the database is away: %s", error)
+    close_old_connections()
+    with suppress(DatabaseError):
+        release()
 
 
 def _marker(task: Task, pk: int, attempt: int) -> str:

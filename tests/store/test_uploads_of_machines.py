@@ -8,10 +8,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from core.errors import BadInput, MissingData, Unavailable
 from core.paths import PROJECT
+from tasks.platform import leased_rows
 from tasks.recommendations import latency_model
 from tasks.traffic import uploads
 from tests.cartography.traffic.logs import ALICE, VIRGINIA, conn, header
@@ -163,6 +165,23 @@ def test_a_storage_that_is_away_lets_an_upload_wait_and_does_not_use_up_attempts
     uploads.run(late.pk)
     late.refresh_from_db()
     assert (late.state, "object storage" in late.error) == ("failed", True)
+
+
+def test_a_database_that_is_away_lets_an_upload_wait(web, anna, monkeypatch):
+    row = upload(anna)
+
+    def lose(*_):
+        raise OperationalError("server closed the connection unexpectedly")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(uploads.log_import, "write_import", lose)
+        outage.setattr(leased_rows, "close_old_connections", lambda: None)
+        uploads.run(row.pk)
+    row.refresh_from_db()
+    assert (row.state, row.attempt) == ("waiting", 0)
+    uploads.run(row.pk)
+    row.refresh_from_db()
+    assert row.state == "finished"
 
 
 def test_the_largest_upload_passes_in_bounded_memory(machine, anna, tmp_path):

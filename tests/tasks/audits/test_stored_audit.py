@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth import get_user_model
+from django.db import OperationalError
 from django.utils import timezone
 
 from audits.output.document import as_document, as_json, parse_report
@@ -13,6 +14,7 @@ from core.statuses import SurveyState
 from tasks.audits import stored_audit
 from tasks.audits.audit import run_audit
 from tasks.audits.submission import NewAudit, start_audit
+from tasks.platform import leased_rows
 from tests.pages import cast
 from webapp.pages.audits import wording
 from webapp.store.accounts import deletion
@@ -56,6 +58,32 @@ def judged(row):
     assert stored_audit.run(claimed, in_worker=False)
     row.refresh_from_db()
     return row
+
+
+def test_a_database_that_ends_a_connection_delays_an_audit_and_does_not_fail_it(
+    survey, monkeypatch
+):
+    row = start(survey)
+
+    def lose(*_):
+        raise OperationalError("server closed the connection unexpectedly")
+
+    with monkeypatch.context() as outage:
+        outage.setattr(stored_audit, "run_audit", lose)
+        # The connection of a test is in a transaction, which may not be closed.
+        outage.setattr(leased_rows, "close_old_connections", lambda: None)
+        assert not stored_audit.run(services.claim(row.pk), in_worker=False)
+        row.refresh_from_db()
+        assert (row.state, row.attempt) == (Audit.State.QUEUED, 0)
+        assert "server closed the connection" in row.error
+        Audit.objects.update(
+            leased_until=timezone.now(), created_at=timezone.now() - stored_audit.PATIENCE
+        )
+        assert not stored_audit.run(services.claim(row.pk), in_worker=False)
+        row.refresh_from_db()
+        assert row.state == Audit.State.FAILED
+    Audit.objects.update(state=Audit.State.QUEUED, leased_until=None, attempt=0)
+    assert judged(row).error == ""
 
 
 @pytest.fixture(autouse=True)
