@@ -43,17 +43,17 @@ def run(row: Audit, *, in_worker: bool) -> bool:
     except Stopped:
         return False
     except NephoscopeError as error:
-        _give_back(row, str(error), permanent=error.permanent)
+        _release_or_fail(row, str(error), permanent=error.permanent)
         log.warning("audit %s: %s", row.slug, error)
     except DATABASE_AWAY as error:
-        release_after(error, partial(_give_back, row, f"the database did not answer: {error}"))
+        release_after(error, partial(_release_or_fail, row, f"the database did not answer: {error}"))
     except Exception as error:
         log.exception("audit %s", row.slug)
         services.fail(row, f"a fault of this site, {type(error).__name__}; its log has the details")
     return False
 
 
-def _give_back(row: Audit, error: str, *, permanent: bool = False) -> None:
+def _release_or_fail(row: Audit, error: str, *, permanent: bool = False) -> None:
     if permanent or timezone.now() - row.created_at > PATIENCE:
         services.fail(row, error)
     else:
