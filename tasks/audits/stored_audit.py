@@ -46,7 +46,9 @@ def run(row: Audit, *, in_worker: bool) -> bool:
         _release_or_fail(row, str(error), permanent=error.permanent)
         log.warning("audit %s: %s", row.slug, error)
     except DATABASE_AWAY as error:
-        release_after(error, partial(_release_or_fail, row, f"the database did not answer: {error}"))
+        release_after(
+            error, partial(_release_or_fail, row, f"the database did not answer: {error}")
+        )
     except Exception as error:
         log.exception("audit %s", row.slug)
         services.fail(row, f"a fault of this site, {type(error).__name__}; its log has the details")
