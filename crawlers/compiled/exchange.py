@@ -23,13 +23,15 @@ from crawlers.compiled.layout import (
     EPOCH,
     EXPIRED,
     FREE,
+    FULL_OUT,
+    FULL_RECORDS,
     H_RECEIVED,
+    HAS_LINES,
     HEADER_WORDS,
     IN_FLIGHT,
     LAST_LENGTH,
     LAST_QUESTION,
     LAST_TAG,
-    LONGEST_LINE,
     MOST_RESULTS,
     MOST_UNUSUAL,
     N_CHANNELS,
@@ -50,7 +52,6 @@ from crawlers.compiled.layout import (
     NOW,
     OUT,
     OUT_AT,
-    OUT_OCTETS,
     POLLED,
     Q_LENGTH,
     Q_SENT_AT,
@@ -133,8 +134,6 @@ _US_PER_S, _NS_PER_US = 1_000_000, 1_000
 _FEW_IN_FLIGHT = 128
 # Deadlines are looked at together, since that means to look at all slots.
 _EXPIRY_US = 2_000
-# Octets that the lines of one batch of datagrams may take.
-_BATCH_LINES = BATCH * LONGEST_LINE
 
 
 @compile_bare
@@ -196,8 +195,10 @@ def end_line(words: Any, packet: Any, put: Any, status: Any, slot: Any, number: 
     length = view_rows(words, SERVERS, SERVER_WORDS)[number, S_TEXT_LENGTH]
     row, name = view_rows(words, SLOTS, SLOT_WORDS)[slot], view_rows(words, CHAIN, CHAIN_WORDS)[0]
     rtt_us = words[NOW] - row[Q_SENT_AT]
-    out, text = view_octets(words, OUT), view_cells(words, SERVER_TEXTS, SERVER_TEXT)[number]
-    words[OUT_AT] = write_end(out, put, text, length, rtt_us, view_octets(words, TIME_TEXT))
+    if words[HAS_LINES]:
+        out, text = view_octets(words, OUT), view_cells(words, SERVER_TEXTS, SERVER_TEXT)[number]
+        put = write_end(out, put, text, length, rtt_us, view_octets(words, TIME_TEXT))
+    words[OUT_AT] = put
     result = view_rows(words, RESULTS, RESULT_WORDS)[words[N_RESULTS]]
     result[R_TAG], result[R_AT] = row[Q_TAG], words[EPOCH] + words[NOW]
     result[R_STATUS], result[R_TYPE] = status, row[Q_TYPE]
@@ -236,6 +237,7 @@ def accept(words: Any, packet: Any, size: Any, slot: Any) -> Any:
         chain,
         out,
         words[OUT_AT],
+        words[HAS_LINES],
         records,
         words[N_RECORDS],
     )
@@ -309,7 +311,8 @@ def read_batch(words: Any, channel: Any, n: Any) -> Any:
 def has_capacity(words: Any) -> Any:
     """Whether the results of one more batch can be kept."""
     return (
-        words[OUT_AT] + _BATCH_LINES <= OUT_OCTETS
+        words[OUT_AT] <= FULL_OUT
+        and (words[HAS_LINES] or words[N_RECORDS] <= FULL_RECORDS)
         and words[N_RESULTS] + BATCH <= MOST_RESULTS
         and words[N_UNUSUAL] + BATCH <= MOST_UNUSUAL
     )

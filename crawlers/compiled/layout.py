@@ -43,7 +43,8 @@ counters. Times are microseconds of CLOCK_MONOTONIC. No number here is a default
     N_COUNTED,  # tags below this have a row in COUNTS
     N_RECORDS,  # rows in RECORDS
     N_POLLED,  # sockets in POLLED: those of the channels, then others that Python reads
-) = range(37)
+    HAS_LINES,  # 1: OUT has JSON lines; 0: only names and data, for a reader of RECORDS
+) = range(38)
 
 # Words: addresses of regions.
 (
@@ -190,6 +191,10 @@ CASE_OCTETS = 32
 # A longer line is written by the reference engine.
 LONGEST_LINE = 1 << 14
 OUT_OCTETS = 3 << 20
+MOST_RECORDS = OUT_OCTETS // LEAST_RECORD
+# Up to here the lines and records of one more batch fit; a record has 11 octets at least.
+FULL_OUT = OUT_OCTETS - BATCH * LONGEST_LINE
+FULL_RECORDS = MOST_RECORDS - BATCH * (RECEIVE_CELL // 11)
 # Text of a server in lines, and of a type.
 SERVER_TEXT, TYPE_TEXT = 160, 8
 TIME_OCTETS = 24

@@ -60,7 +60,7 @@ class Memory:
             m.CHAIN: 16 * m.CHAIN_WORDS * _WORD,
             m.LAST_QUESTION: m.QUESTION_CELL,
             m.SOURCES: m.BATCH * m.ADDRESS_WORDS * _WORD,
-            m.RECORDS: has_records * (m.OUT_OCTETS // m.LEAST_RECORD) * m.RECORD_WORDS * _WORD,
+            m.RECORDS: has_records * m.MOST_RECORDS * m.RECORD_WORDS * _WORD,
         }
         starts, end = {}, m.N_WORDS * _WORD
         for region, size in sizes.items():
@@ -85,6 +85,7 @@ class Memory:
         self._next_slots = self.octets(m.NEXT_SLOTS).cast("i")
         self._clear_slots(slots)
         self.words[m.QUERIES] = 0
+        self.words[m.HAS_LINES] = 1
         self._text = b""
         # Buffers of others that the loop reads or writes.
         self._buffers: dict[int, Any] = {}

@@ -16,7 +16,14 @@ from crawlers.compiled.layout import (
     A_UPPER,
 )
 from crawlers.compiled.names import REFUSED, read_name
-from crawlers.compiled.text import is_mapped, write_ipv4, write_ipv6, write_number, write_text
+from crawlers.compiled.text import (
+    is_mapped,
+    write_if,
+    write_ipv4,
+    write_ipv6,
+    write_number,
+    write_text,
+)
 
 _A, _NS, _CNAME, _SOA, _PTR, _MX, _TXT, _AAAA, _SRV = 1, 2, 5, 6, 12, 15, 16, 28, 33
 _IN = 1
@@ -180,15 +187,15 @@ def write_data(packet: Any, code: Any, at: Any, end: Any, out: Any, put: Any) ->
 
 
 @compile_bare
-def write_record(packet: Any, size: Any, at: Any, out: Any, put: Any) -> Any:
-    """Write the record at ``at``.
+def write_record(packet: Any, size: Any, at: Any, out: Any, put: Any, has_lines: Any) -> Any:
+    """Write the record at ``at`` as JSON, or only its name and data without ``has_lines``.
 
     Returns the offset behind it in the packet (``REFUSED``: it is left to the reference engine),
     the one behind its text, its type, its lifetime, the end of the owner's text and the start of
     the data's.
     """
     refused = (REFUSED, put, 0, 0, 0, 0)
-    put = write_text(out, put, NAME_FIELD)
+    put = write_if(out, put, NAME_FIELD, has_lines)
     at, owner_end = read_name(packet, at, size, out, put)
     if at < 0 or at + 10 > size:
         return refused
@@ -197,34 +204,45 @@ def write_record(packet: Any, size: Any, at: Any, out: Any, put: Any) -> Any:
     # A lifetime with its highest bit set counts as zero (RFC 2181 section 8): rare.
     if end > size or read_two(packet, at + 2) != _IN or ttl >> 31:
         return refused
-    put = write_type(out, write_text(out, owner_end, _TYPE_FIELD), code)
-    if put < 0:
-        return refused
-    put = write_number(out, write_text(out, put, _TTL_FIELD), ttl)
-    data_at = write_text(out, put, _DATA_FIELD)
+    data_at = owner_end
+    if has_lines:
+        put = write_type(out, write_text(out, owner_end, _TYPE_FIELD), code)
+        if put < 0:
+            return refused
+        put = write_number(out, write_text(out, put, _TTL_FIELD), ttl)
+        data_at = write_text(out, put, _DATA_FIELD)
     put = write_data(packet, code, at + 10, end, out, data_at)
     if put < 0:
         return refused
-    return end, write_text(out, put, _END), code, ttl, owner_end, data_at
+    return end, write_if(out, put, _END, has_lines), code, ttl, owner_end, data_at
 
 
 @compile_bare
 def list_record(  # noqa: PLR0913
-    packet: Any, size: Any, at: Any, out: Any, put: Any, records: Any, n: Any
+    packet: Any,
+    size: Any,
+    at: Any,
+    out: Any,
+    put: Any,
+    has_lines: Any,
+    records: Any,
+    n: Any,
 ) -> Any:
     """Write the record at ``at``, and list it as row ``n`` of ``records`` if there are rows.
 
-    Returns the same, without the lifetime.
+    Returns the offset behind it in the packet (``REFUSED``: it is left to the reference engine),
+    the one behind its text, its type, and where the texts of its owner and its data are.
     """
-    end, behind, code, ttl, owner_end, data_at = write_record(packet, size, at, out, put)
+    end, behind, code, ttl, owner_end, data_at = write_record(packet, size, at, out, put, has_lines)
+    owner, data_end = put + len(NAME_FIELD) * has_lines, behind - len(_END) * has_lines
     if end >= 0 and n < len(records):
         row = records[n]
-        row[A_NAME], row[A_NAME_END] = put + len(NAME_FIELD), owner_end
-        row[A_DATA], row[A_DATA_END] = data_at, behind - len(_END)
+        row[A_NAME], row[A_NAME_END] = owner, owner_end
+        row[A_DATA], row[A_DATA_END] = data_at, data_end
         row[A_TYPE], row[A_TTL] = code, ttl
         if code == _A:
             row[A_LOWER] = read_four(packet, end - 4)
         elif code == _AAAA:
             row[A_UPPER] = read_four(packet, end - 16) << 32 | read_four(packet, end - 12)
             row[A_LOWER] = read_four(packet, end - 8) << 32 | read_four(packet, end - 4)
-    return end, behind, code, owner_end, data_at
+    return end, behind, code, owner, owner_end, data_at, data_end

@@ -20,7 +20,7 @@ from crawlers.compiled.layout import (
 )
 from crawlers.compiled.names import REFUSED, read_name
 from crawlers.compiled.records import MOST_RECORD, NAME_FIELD, list_record, read_four, read_two
-from crawlers.compiled.text import write_number, write_padded, write_part, write_text
+from crawlers.compiled.text import write_if, write_number, write_padded, write_part, write_text
 
 _CNAME, _SOA, _OPT = 5, 6, 41
 _AA = 4
@@ -109,6 +109,7 @@ def write_section(  # noqa: PLR0913
     out: Any,
     put: Any,
     end: Any,
+    has_lines: Any,
     records: Any,
     first: Any,
 ) -> Any:
@@ -122,7 +123,9 @@ def write_section(  # noqa: PLR0913
         if i:
             out[put] = _COMMA
             put += 1
-        at, put, _, _, _ = list_record(packet, size, at, out, put, records, first + i)
+        at, put, _, _, _, _, _ = list_record(
+            packet, size, at, out, put, has_lines, records, first + i
+        )
         if at < 0:
             break
     return at, put
@@ -139,6 +142,7 @@ def write_answers(  # noqa: C901, PLR0913
     out: Any,
     put: Any,
     end: Any,
+    has_lines: Any,
     records: Any,
     first: Any,
 ) -> Any:
@@ -154,9 +158,8 @@ def write_answers(  # noqa: C901, PLR0913
         if i:
             out[put] = _COMMA
             put += 1
-        owner = put + len(NAME_FIELD)
-        at, put, found, owner_end, data_at = list_record(
-            packet, size, at, out, put, records, first + i
+        at, put, found, owner, owner_end, data_at, data_end = list_record(
+            packet, size, at, out, put, has_lines, records, first + i
         )
         if at < 0 or not is_same(out, owner, owner_end, chain[links, 0], chain[links, 1]):
             return REFUSED, put
@@ -165,7 +168,6 @@ def write_answers(  # noqa: C901, PLR0913
         elif found != _CNAME or found_any or links + 1 >= _MOST_LINKS:
             return REFUSED, put
         else:
-            data_end = put - 2
             # A name that the chain has held before is a loop.
             for j in range(links + 1):
                 if is_same(out, data_at, data_end, chain[j, 0], chain[j, 1]):
@@ -244,6 +246,7 @@ def write_reply(  # noqa: PLR0913
     chain: Any,
     out: Any,
     put: Any,
+    has_lines: Any,
     records: Any,
     first: Any,
 ) -> Any:
@@ -251,31 +254,36 @@ def write_reply(  # noqa: PLR0913
 
     The question was matched before and ends at ``question_end``; ``code`` is its type, and
     ``type_text`` begins with the length of the type's name. Its records are listed from row
-    ``first`` of ``records`` on, if there are rows; its name is the first one of ``chain``.
+    ``first`` of ``records`` on, if there are rows; its name is the first one of ``chain``. Without
+    ``has_lines`` only names and data are written.
     """
     end = put + LONGEST_LINE - SERVER_TEXT
-    put = write_text(out, put, NAME_FIELD)
+    put = write_if(out, put, NAME_FIELD, has_lines)
     chain[0, 0] = put
     at, put = read_name(packet, _HEADER, question_end - _PAIR, out, put)
     if at != question_end - _PAIR:
         return REFUSED
     chain[0, 1] = put
-    put = write_text(out, put, _TYPE_FIELD)
-    put = write_part(out, put, type_text, 1, 1 + np.int64(type_text[0]))
+    if has_lines:
+        put = write_text(out, put, _TYPE_FIELD)
+        put = write_part(out, put, type_text, 1, 1 + np.int64(type_text[0]))
     at = question_end
     if status == NOERROR:
-        put = write_text(out, put, _STATUS_NOERROR)
+        put = write_if(out, put, _STATUS_NOERROR, has_lines)
         count = read_two(packet, 6)
-        at, put = write_answers(packet, size, at, count, code, chain, out, put, end, records, first)
+        at, put = write_answers(
+            packet, size, at, count, code, chain, out, put, end, has_lines, records, first
+        )
         first += count
     elif status == NODATA:
-        put = write_text(out, put, _STATUS_NODATA)
+        put = write_if(out, put, _STATUS_NODATA, has_lines)
     else:
-        put = write_text(out, put, _STATUS_NXDOMAIN)
+        put = write_if(out, put, _STATUS_NXDOMAIN, has_lines)
     if at < 0:
         return REFUSED
-    put = write_text(out, put, _AUTHORITIES)
-    at, put = write_section(packet, size, at, read_two(packet, 8), out, put, end, records, first)
+    put = write_if(out, put, _AUTHORITIES, has_lines)
+    count = read_two(packet, 8)
+    at, put = write_section(packet, size, at, count, out, put, end, has_lines, records, first)
     if at < 0 or skip_additionals(packet, size, at, read_two(packet, 10)) != size:
         return REFUSED
     return put

@@ -59,6 +59,7 @@ class CompiledRun(LoopRun):
         self._step = step
         self._labels = tuple(peer.label for peer in self._peers)
         self._set_constants({id(c): number for number, c in connected}, nap_us)
+        self._words[m.HAS_LINES] = int(not has_records)
         self._has_names = True
         self._tags: Any = None
         # Questions for the reference engine that it has not read yet.

@@ -21,6 +21,12 @@ def write_text(out: Any, put: Any, fragment: Any) -> Any:
 
 
 @compile_bare
+def write_if(out: Any, put: Any, fragment: Any, is_wanted: Any) -> Any:
+    """Copy a fragment where it is wanted; returns the offset behind it."""
+    return write_text(out, put, fragment) if is_wanted else put
+
+
+@compile_bare
 def write_part(out: Any, put: Any, source: Any, begin: Any, end: Any) -> Any:
     """Copy a part of other octets; returns the offset behind it."""
     for i in range(end - begin):

@@ -36,6 +36,17 @@ _PROTOCOLS = texts(["udp"])
 _PIECE_OCTETS = 1 << 20
 
 
+def _order(tags: Integers) -> Integers:
+    """Places of different numbers in ascending order; hardly any is absent between them."""
+    first = int(tags.min())
+    span = int(tags.max()) - first + 1
+    if span > 2 * len(tags):
+        return np.argsort(tags, kind="stable")
+    places = np.full(span, m.NOTHING)
+    places[tags - first] = np.arange(len(tags))
+    return places if span == len(tags) else places[places != m.NOTHING]
+
+
 @dataclass(slots=True)
 class _Piece:
     """Memory for results of steps: octets in use, and steps that are not written yet."""
@@ -114,10 +125,10 @@ class WaitingLines:
         tags = np.concatenate([step.rows[:, m.R_TAG] for step in self._steps])
         is_waiting = np.concatenate([step.is_waiting for step in self._steps])
         is_chosen = is_waiting & (tags <= last_tag)
-        order = np.flatnonzero(is_chosen)
-        if not len(order):
+        places = np.flatnonzero(is_chosen)
+        if not len(places):
             return
-        order = order[np.argsort(tags[order], kind="stable")]
+        order = places[_order(tags[places])]
         self._columns.append(self._gather, self._steps, order, self._types_per_name)
         self.is_sorted &= int(tags[order[0]]) > self._last_tag
         self._last_tag = max(self._last_tag, int(tags[order[-1]]))

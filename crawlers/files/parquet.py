@@ -81,14 +81,15 @@ class ParquetSink:
         The others wait, so that answers that come a little late find their place.
         """
         others = np.array([r.question.tag for r in self._results], np.int64)
-        tags = np.sort(np.append(self._lines.tags(), others))
-        n_late = int(np.searchsorted(tags, self._next_tag))
-        is_next = tags[n_late:] == self._next_tag + np.arange(rows - n_late)
-        n_ready = rows if is_next.all() else n_late + int(is_next.argmin())
+        tags = np.append(self._lines.tags(), others)
+        last_tag = self._next_tag + _count_next(tags - self._next_tag) - 1
+        n_ready = int(np.count_nonzero(tags <= last_tag))
         is_full = rows >= 2 * _ROWS_PER_GROUP or self._lines.octets >= _MOST_OCTETS
-        n_ready = max(1, n_ready, rows // 2) if is_full else n_ready
+        if is_full and n_ready < rows // 2:
+            n_ready = max(1, rows // 2)
+            last_tag = int(np.partition(tags, n_ready - 1)[n_ready - 1])
         if n_ready:
-            self._collect_up_to(int(tags[n_ready - 1]))
+            self._collect_up_to(last_tag)
         self._due_at = rows - n_ready + self._rows_per_turn
 
     def _collect_up_to(self, last_tag: int) -> None:
@@ -171,6 +172,13 @@ class ParquetSink:
 
     def _all_parts(self) -> list[Path]:
         return list(self._path.parent.glob(f".{self._path.name}.*.part"))
+
+
+def _count_next(numbers: Integers) -> int:
+    """How many of the numbers 0, 1, 2 and so on are there, up to the first that is absent."""
+    is_there = np.zeros(len(numbers) + 1, np.bool_)
+    is_there[numbers[(numbers >= 0) & (numbers < len(numbers))]] = True
+    return int(is_there.argmin())
 
 
 def _merge(parts: Sequence[Path], path: Path, last_id: int, types_per_name: int) -> None:

@@ -47,7 +47,11 @@ def test_frequent_types_are_written_without_the_reference_engine(rrtype, data):
 
 def test_the_comparison_notices_a_wrong_line(monkeypatch):
     read = OneReply.read
-    monkeypatch.setattr(OneReply, "read", lambda *args: read(*args).replace(b"NODATA", b"NXDOMAIN"))
+
+    def misread(*args, **named):
+        return read(*args, **named).replace(b"NODATA", b"NXDOMAIN")
+
+    monkeypatch.setattr(OneReply, "read", misread)
     question = encode_question("www.alder.test", "A")
     comparison = Comparison(1)
     comparison.compare(struct.pack("!6H", 1, 0x8180, 1, 0, 0, 0) + question, 12 + len(question))

@@ -2,6 +2,7 @@ import io
 import json
 from ipaddress import ip_address
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
@@ -12,8 +13,8 @@ from core.statuses import DnsStatus
 from crawlers.compiled.layout import RESULT_WORDS
 from crawlers.engine.config import Lines, Question, Result
 from crawlers.files.jsonl import LineWriter
-from crawlers.files.line_columns import WaitingLines
-from crawlers.files.parquet import ParquetSink
+from crawlers.files.line_columns import WaitingLines, _order
+from crawlers.files.parquet import ParquetSink, _count_next
 from crawlers.files.writers import LineSink
 from lake import columns
 from tests.examples import examples
@@ -148,6 +149,15 @@ def test_no_result_at_all_is_an_empty_table(tmp_path):
 def test_sections_that_repeat_read_as_they_are(sections):
     read = columns.sections_column(sections).to_pylist()
     assert read == [[r._asdict() for r in section] for section in sections]
+
+
+@settings(max_examples=examples(50))
+@given(st.sets(st.integers(0, 40), min_size=1), st.randoms(use_true_random=False))
+def test_numbers_are_brought_in_order_as_by_sorting(numbers, random):
+    shuffled = np.array(random.sample(sorted(numbers), len(numbers)))
+    assert shuffled[_order(shuffled)].tolist() == sorted(numbers)
+    n_next = next(n for n in range(42) if n not in numbers)
+    assert _count_next(shuffled) == n_next
 
 
 def test_memory_of_written_lines_is_used_again():
