@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from lake.open_files import OpenFiles
 from lake.sorted_parts import damage_of
 
 Row = dict[str, Any]
@@ -43,7 +44,7 @@ class ParquetRows:
     """A Parquet file from which rows are taken by their number."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
+        self._file = pq.ParquetFile(path, page_checksum_verification=True)
         self._lock = Lock()  # one reader of a file at a time
         meta = self._file.metadata
         sizes = [meta.row_group(i).num_rows for i in range(meta.num_row_groups)]
@@ -95,7 +96,10 @@ class ArrowRows:
 
     def column(self, name: str) -> pa.ChunkedArray:
         """One whole column."""
-        batches = (self._read(number)[name] for number in range(len(self._starts)))
+        # Copies: a column of a batch would keep the octets of the whole batch.
+        batches = (
+            pa.concat_arrays([self._read(number)[name]]) for number in range(len(self._starts))
+        )
         return pa.chunked_array(batches, self._schema.field(name).type)
 
     def _read(self, number: int) -> pa.RecordBatch:
@@ -130,9 +134,16 @@ def write_rows(path: Path, table: pa.Table, batch_rows: int) -> None:
 
 
 def open_rows(folder: Path, name: str) -> RowFile:
-    """Open the file of this name; indexes of older versions have Parquet files."""
+    """Return the open file of this name; indexes of older versions have Parquet files."""
     path = folder / f"{name}{SUFFIX}"
-    return ArrowRows(path) if path.exists() else ParquetRows(folder / f"{name}.parquet")
+    return _files.get(path if path.exists() else folder / f"{name}.parquet")
+
+
+def _open(path: Path) -> RowFile:
+    return ArrowRows(path) if path.suffix == SUFFIX else ParquetRows(path)
+
+
+_files = OpenFiles(_open, 256)
 
 
 def open_dataset(paths: Sequence[Path]) -> ds.Dataset:

@@ -5,7 +5,7 @@ of older versions are in the order of arrival, with one group; nothing of them c
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache, reduce
+from functools import reduce
 from pathlib import Path
 from threading import Lock
 
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from core.errors import Damaged
+from lake.open_files import OpenFiles
 
 # Columns by which the parts of a table are sorted.
 SORT_KEYS = {
@@ -46,7 +47,7 @@ class SortedPart:
     """An open part from which the rows of some keys are read; threads may share it."""
 
     def __init__(self, path: Path) -> None:
-        self._file = pq.ParquetFile(path, memory_map=True, page_checksum_verification=True)
+        self._file = pq.ParquetFile(path, page_checksum_verification=True)
         self._lock = Lock()  # one reader of a file at a time
         self._groups = _bounds_of(self._file)
 
@@ -103,9 +104,8 @@ def rows_of_keys(paths: Iterable[Path], keys: Keys) -> pa.Table | None:
     """
     found = []
     for path in paths:
-        about = path.stat()
         try:
-            part = _open(path, about.st_mtime_ns, about.st_size)
+            part = _parts.get(path)
             if not part.is_sorted:
                 return None
             found.append(part.rows(keys))
@@ -114,10 +114,8 @@ def rows_of_keys(paths: Iterable[Path], keys: Keys) -> pa.Table | None:
     return pa.concat_tables(found) if found else None
 
 
-# The parts of one large survey. An open part uses a file handle, and disk space if it is deleted.
-@lru_cache(maxsize=256)
-def _open(path: Path, mtime_ns: int, size: int) -> SortedPart:
-    return SortedPart(path)
+# The parts of one large survey.
+_parts = OpenFiles(SortedPart, 256)
 
 
 def damage_of(path: Path, error: Exception) -> Damaged:

@@ -11,7 +11,7 @@ import os
 import resource
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import h11
 import uvicorn
@@ -77,6 +77,47 @@ def _raise_limit() -> int:
 _idle = IdleConnections()
 
 
+class JoinedWrites:
+    """A transport that sends what is written in one step of the event loop by one system call.
+
+    The head of a response, its body and its end are written one by one; as packets of their own
+    they cost the server and the client a system call and a wake-up each.
+    """
+
+    # More is sent at once, so that the transport's own limit holds back a fast producer.
+    most = 64 * 1024
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+        self._transport, self._loop = transport, loop
+        self._held: list[bytes] = []
+        self._size = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+    def write(self, data: bytes | None) -> None:
+        """Send with what is written until the loop's next step."""
+        if not data:
+            return
+        if not self._held:
+            self._loop.call_soon(self.flush)
+        self._held.append(data)
+        self._size += len(data)
+        if self._size > self.most:
+            self.flush()
+
+    def flush(self) -> None:
+        """Send what is held."""
+        data, self._held, self._size = b"".join(self._held), [], 0
+        if data:
+            self._transport.write(data)
+
+    def close(self) -> None:
+        """Send what is held, then close."""
+        self.flush()
+        self._transport.close()
+
+
 class Connection(H11Protocol):
     """One connection with read timeouts."""
 
@@ -94,7 +135,7 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: Any) -> None:
         """Start the deadline of the request head."""
-        super().connection_made(transport)
+        super().connection_made(cast(asyncio.Transport, JoinedWrites(transport, self.loop)))
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:

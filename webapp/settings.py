@@ -185,6 +185,7 @@ TEMPLATES = [
                 "django.template.context_processors.request",
                 "django.contrib.messages.context_processors.messages",
             ],
+            "builtins": ["webapp.pages.templatetags.addresses"],
             "loaders": _LOADERS if DEBUG else [("django.template.loaders.cached.Loader", _LOADERS)],
         },
     }

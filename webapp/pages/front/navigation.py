@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.urls import reverse
-
+from webapp.pages.ui.links import path_to
 from webapp.pages.ui.report_families import FAMILY_BY_SLUG
 
 
@@ -117,7 +116,7 @@ def _is_here(page: MenuPage, section: str, route: str) -> bool:
 
 
 def _address(page: MenuPage, slug: str) -> str:
-    return reverse(page.route, args=[slug] if page.is_of_survey else None)
+    return path_to(page.route, *([slug] if page.is_of_survey else []))
 
 
 def groups_of_survey(
@@ -128,21 +127,20 @@ def groups_of_survey(
     The pages of a group are ``{title, href, is_here}``; ``family`` is the report page shown, or "".
     A share link opens one survey alone, so that nothing is compared there.
     """
-    groups = [_group("Overview", [("Overview", reverse("survey", args=[slug]), False)])]
+    groups = [_group("Overview", [("Overview", path_to("survey", slug), False)])]
     for title, families in REPORT_GROUPS:
         pages = [
-            (FAMILY_BY_SLUG[f].title, reverse("report", args=[slug, f]), f == family)
-            for f in families
+            (FAMILY_BY_SLUG[f].title, path_to("report", slug, f), f == family) for f in families
         ]
         if title == "Where":
-            pages.insert(0, ("Map", reverse("survey-map", args=[slug]), section == "atlas"))
+            pages.insert(0, ("Map", path_to("survey-map", slug), section == "atlas"))
         if title == "Risk":
-            pages.append(("What if", reverse("outages", args=[slug]), section == "outages"))
+            pages.append(("What if", path_to("outages", slug), section == "outages"))
         groups.append(_group(title, pages))
-    domains = reverse("domains", args=[slug])
+    domains = path_to("domains", slug)
     data = [("Domains", domains, section == "domains")]
     if not is_shared:
-        data.append(("Compare", f"{reverse('compare')}?after={slug}", False))
+        data.append(("Compare", f"{path_to('compare')}?after={slug}", False))
     return [*groups, _group("Data", data)]
 
 

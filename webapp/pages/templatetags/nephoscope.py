@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable
 from datetime import date, datetime
-from functools import lru_cache
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from django import template
 from django.urls import get_script_prefix, reverse
@@ -125,40 +124,10 @@ def moment(value: datetime | None) -> str:
     return f"{value.day} {value:%b %Y, %H:%M} UTC" if value else formatting.NONE
 
 
-_PROOF_CLASSES = {"region": "mono", "zone": "mono", "provider": "provider-word"}
-
-
 @register.simple_tag
 def region_code(code: str) -> SafeString:
     """The code of a region, and its place."""
     return format_html('<span class="code">{}</span>{}', code, place(code))
-
-
-@lru_cache(maxsize=4_096)
-def _proof_path(slug: str, name: str, prefix: str) -> str:
-    """Return the page of a name's evidence; each of its labels leads there."""
-    return reverse("proof", args=[slug, name])
-
-
-@register.simple_tag
-def proof_link(
-    slug: str, name: str, kind: str, provider: str, value: str = "", *, bare: bool = False
-) -> SafeString:
-    """A label of a name that leads to its evidence; ``bare`` where the provider is next to it."""
-    query = urlencode({"kind": kind, "provider": provider, "value": value})
-    href = f"{_proof_path(slug, name, get_script_prefix())}?{query}"
-    shown = formatting.provider_name(provider) if kind == "provider" else value
-    text = formatting.feature(value) if kind == "pattern" else shown
-    return format_html(
-        '<a class="label-link" href="{}" data-evidence>{}<span class="{}">{}</span>{}'
-        '<span class="visually-hidden">: evidence on {}</span></a>',
-        href,
-        "" if bare else tag_html(provider),
-        _PROOF_CLASSES.get(kind, ""),
-        text,
-        place(value, provider) if kind == "region" else "",
-        name,
-    )
 
 
 @register.simple_tag

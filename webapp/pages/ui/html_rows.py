@@ -6,6 +6,7 @@ tenth of that.
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
@@ -24,6 +25,7 @@ def rows_html(rows: Iterable[Row]) -> SafeString:
     return mark_safe("".join(_row(row) for row in rows))
 
 
+@lru_cache(maxsize=256)
 def tag_html(provider: str | None) -> SafeString:
     """Provider by hue and letter; the name is read aloud."""
     hue, name = escape(provider or "none"), escape(formatting.provider_name(provider))

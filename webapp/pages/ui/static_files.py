@@ -45,8 +45,17 @@ def tree_digest() -> str:
 class DigestStorage(StaticFilesStorage):
     """Addresses of static files with the digest; without it where files change under way."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._addresses: dict[str | None, str] = {}
+
     def url(self, name: str | None) -> str:
-        """The address of a file."""
+        """The address of a file, composed once; templates name few files."""
+        if name not in self._addresses:
+            self._addresses[name] = self._compose(name)
+        return self._addresses[name]
+
+    def _compose(self, name: str | None) -> str:
         found: str = super().url(name)
         base = str(self.base_url)
         if settings.WHITENOISE_AUTOREFRESH or not found.startswith(base):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ import pyarrow.compute as pc
 
 from analysis.index.profiles import ANYWHERE, Hosted, parents_of
 from analysis.index.search import NameFile
+from lake.open_files import OpenFiles
 from lake.row_files import RowFile, open_rows
 from webapp.store.models import Survey
 from webapp.store.surveys import derived
@@ -35,17 +37,21 @@ class Index:
     """The files of one survey's index."""
 
     folder: Path
-    domains: RowFile
-    hashes: np.ndarray[Any, Any]
-    places: np.ndarray[Any, Any]
+
+    @property
+    def domains(self) -> RowFile:
+        """The domains by rank."""
+        return open_rows(self.folder, "domains")
 
     def domain(self, domain: str, columns: Sequence[str] | None = None) -> Row | None:
         """The row of one domain, or some ``columns`` of it, among them ``domain``."""
         digest = hashlib.md5(domain.encode(), usedforsecurity=False).digest()
         wanted = np.uint64(int.from_bytes(digest[8:], "little"))
-        at = int(np.searchsorted(self.hashes, wanted))
-        while at < len(self.hashes) and self.hashes[at] == wanted:
-            found = self.domains.rows(int(self.places[at]), 1, columns)[0]
+        hashes = _arrays.get(self.folder / "hashes.npy")
+        places = _arrays.get(self.folder / "rows.npy")
+        at = int(np.searchsorted(hashes, wanted))
+        while at < len(hashes) and hashes[at] == wanted:
+            found = self.domains.rows(int(places[at]), 1, columns)[0]
             if found["domain"] == domain:
                 return found
             at += 1
@@ -59,7 +65,7 @@ class Index:
     def names(self, row: Row, first: int, count: int) -> list[Row]:
         """Some of the names of a domain, cloud-using ones first."""
         count = max(0, min(count, row["total"] - first))
-        return _rows_of(self.folder, f"names-{row['part']:05d}").rows(row["first"] + first, count)
+        return open_rows(self.folder, f"names-{row['part']:05d}").rows(row["first"] + first, count)
 
     def matches(self, text: str) -> np.ndarray[Any, Any]:
         """Numbers of the rows with a domain that contains the text, by rank."""
@@ -86,13 +92,12 @@ class Index:
 
     def providers(self) -> list[str]:
         """Providers that have a name of some domain."""
-        found: list[str] = pc.unique(_set_column(self.folder, "providers").flatten()).to_pylist()
-        return sorted(found)
+        return list(_providers(self.folder))
 
     def names_holding(self, text: str, limit: int) -> list[str] | None:
         """The closest names that hold the text; ``None`` where an index of old has no names."""
         path = self.folder / NAMES
-        return _names_of(path).closest(text, limit) if path.exists() else None
+        return _names.get(path).closest(text, limit) if path.exists() else None
 
     def having(self, kind: str, key: str) -> np.ndarray[Any, Any]:
         """Numbers of the rows with a key in the set ``kind``, by rank."""
@@ -107,7 +112,7 @@ class Index:
     def affected_domains(self, kind: str, provider: str, target: str) -> "AffectedDomains":
         """The domains that an outage hits."""
         first, count = self.targets().get(f"{kind}/{provider}/{target}", (0, 0))
-        return AffectedDomains(_rows_of(self.folder, "casualties"), first, count)
+        return AffectedDomains(open_rows(self.folder, "casualties"), first, count)
 
 
 @dataclass(frozen=True)
@@ -131,37 +136,38 @@ def index_of(survey: Survey) -> Index | None:
 def open_index(slug: str, finished_at: datetime | None) -> Index | None:
     """The index of the survey that ended then, where it has been made."""
     place = derived.Derived(derived.index_folder(slug, finished_at))
-    return _open(place.folder) if place.is_ready else None
+    return Index(place.folder) if place.is_ready else None
 
 
-@lru_cache(maxsize=32)
-def _open(folder: Path) -> Index:
-    return Index(
-        folder,
-        _rows_of(folder, "domains"),
-        np.load(folder / "hashes.npy", mmap_mode="r"),
-        np.load(folder / "rows.npy", mmap_mode="r"),
-    )
+def _map_array(path: Path) -> np.ndarray[Any, Any]:
+    found: np.ndarray[Any, Any] = np.load(path, mmap_mode="r")
+    return found
 
 
-@lru_cache(maxsize=256)
-def _rows_of(folder: Path, name: str) -> RowFile:
-    return open_rows(folder, name)
-
-
-@lru_cache(maxsize=32)
-def _names_of(path: Path) -> NameFile:
-    return NameFile(path)
+_arrays = OpenFiles(_map_array, 64)
+_names = OpenFiles(NameFile, 32)
+# Threads that need the same column wait for the first to read it.
+_reading = Lock()
 
 
 @lru_cache(maxsize=4)
 def _domain_column(folder: Path) -> pa.Array:
-    return _rows_of(folder, "domains").column("domain").combine_chunks()
+    return open_rows(folder, "domains").column("domain").combine_chunks()
+
+
+def _set_column(folder: Path, kind: str) -> pa.Array:
+    with _reading:
+        return _read_sets(folder, kind)
+
+
+@lru_cache(maxsize=32)
+def _providers(folder: Path) -> list[str]:
+    return sorted(pc.unique(_set_column(folder, "providers").flatten()).to_pylist())
 
 
 @lru_cache(maxsize=16)
-def _set_column(folder: Path, kind: str) -> pa.Array:
-    return _rows_of(folder, "domains").column(kind).combine_chunks()
+def _read_sets(folder: Path, kind: str) -> pa.Array:
+    return open_rows(folder, "domains").column(kind).combine_chunks()
 
 
 @lru_cache(maxsize=32)
