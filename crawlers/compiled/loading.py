@@ -4,6 +4,7 @@ import ctypes
 import logging
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 from core import jit
@@ -39,8 +40,12 @@ def load_step(announce: Callable[[], None] | None) -> Step | None:
         return None
 
 
+@cache
 def load_gather() -> object_code.Native:
-    """The writer of columns, for results of the loop; it is compiled where it is not yet."""
+    """The writer of columns, for results of the loop; it is compiled where it is not yet.
+
+    It is loaded once: machine code stays mapped, and a process may have 65,530 mappings.
+    """
     sources = [_GATHER_FILE, _FOLDER / "layout.py", _FOLDER / "text.py", *_common_sources()]
     return object_code.load_native(_GATHER, sources, _announce)
 
