@@ -14,6 +14,7 @@ from simulator.packets.layout import (
     PACKET,
     QUEUE,
     ROUTE_LENGTH,
+    SESSION,
     SWITCH,
     TRANSPORT,
 )
@@ -87,6 +88,12 @@ def demand_of(state: Any) -> Any:
 def outcomes_of(state: Any) -> Any:
     """Return the results, by flow: OUTCOME."""
     return view_array(state.outcome, (MANY,), OUTCOME)
+
+
+@compile_inlined
+def sessions_of(state: Any) -> Any:
+    """Return the sessions: SESSION."""
+    return view_array(state.sessions, (MANY,), SESSION)
 
 
 @compile_inlined

@@ -43,6 +43,7 @@ class Arrays(NamedTuple):
     transports: NDArray[Any]  # TRANSPORT
     demand: NDArray[Any]  # DEMAND, by flow, in order of start
     outcome: NDArray[Any]  # OUTCOME, by flow
+    sessions: NDArray[Any]  # SESSION
     links_heap: NDArray[np.int64]
     timers_heap: NDArray[np.int64]
     buckets: NDArray[Any]  # BUCKET, by source and destination
@@ -88,6 +89,7 @@ def build_arrays(
         transports=_build_transports(transports),
         demand=demand,
         outcome=_build_outcome(len(flows)),
+        sessions=np.zeros(int(flows.sessions.max(initial=-1)) + 1, layout.SESSION),
         links_heap=create_heap(n_links),
         timers_heap=create_heap(_TIMER_SLOTS),
         buckets=_build_buckets(network, ports),
@@ -291,6 +293,7 @@ def _build_demand(flows: Flows, order: NDArray[np.int64]) -> NDArray[Any]:
     demand["transport"] = flows.transports[order]
     demand["priority"] = flows.priorities[order]
     demand["connection"] = flows.connections[order]
+    demand["session"] = flows.sessions[order]
     return demand
 
 

@@ -150,6 +150,7 @@ FLOW = np.dtype(
         # OLIA: packets acknowledged since the last loss, and between the last two.
         ("since_loss", "i8"),
         ("between_losses", "i8"),
+        ("session", "i8"),
         ("sibling", "i8"),  # slot of the next subflow of the connection, in a ring
         # A window kept outside of the sender, at the edge of the network.
         ("edge_window", "f8"),
@@ -207,6 +208,24 @@ DEMAND = np.dtype(
         ("transport", "i8"),
         ("priority", "i8"),
         ("connection", "i8"),  # number of the connection that it is a subflow of, or NONE
+        ("session", "i8"),  # number of the session, or NONE
+    ],
+    align=True,
+)
+# What the next flow of a session begins with; fields as in FLOW.
+SESSION = np.dtype(
+    [
+        ("flows", "i8"),  # that have ended
+        ("window", "f8"),
+        ("threshold", "f8"),
+        ("smoothed", "f8"),
+        ("variation", "f8"),
+        ("plateau", "f8"),
+        ("window_at_cut", "f8"),
+        ("epoch", "i8"),
+        ("inflection", "f8"),
+        ("origin", "f8"),
+        ("friendly", "f8"),
     ],
     align=True,
 )
@@ -239,6 +258,7 @@ STATE = np.dtype(
         ("transports", "i8"),
         ("demand", "i8"),
         ("outcome", "i8"),
+        ("sessions", "i8"),
         ("links_heap", "i8"),
         ("timers_heap", "i8"),
         ("buckets", "i8"),

@@ -4,7 +4,7 @@ A generator gives ``Flows``; several are joined by ``join_flows``.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,9 @@ class Flows:
     """Flows, shape (flows,): start in seconds, hosts, bytes, number of the transport, priority.
 
     Flows with the same number in ``connections``, which start at the same time, are subflows of one
-    connection; -1 is a flow of its own.
+    connection; -1 is a flow of its own. Flows with the same number in ``sessions`` use one TCP
+    connection that is kept open: each begins with the window, the threshold and the round-trip
+    time of the one that ended last; -1 begins with those of its transport.
     """
 
     starts_s: NDArray[np.float64]
@@ -32,6 +34,7 @@ class Flows:
     transports: NDArray[np.int32]
     priorities: NDArray[np.int32]
     connections: NDArray[np.int32]
+    sessions: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.starts_s)
@@ -64,19 +67,26 @@ def create_flows(
         whole[2],
         whole[3],
         np.full(len(starts), -1, np.int32),
+        np.full(len(starts), -1, np.int32),
     )
 
 
 def join_flows(parts: Sequence[Flows]) -> Flows:
-    """Join flows, in the order of the parts; connections keep different numbers."""
-    numbered, n = [], 0
-    for part in parts:
-        of_one = part.connections >= 0
-        numbers = np.where(of_one, part.connections + n, part.connections)
-        numbered.append(replace(part, connections=numbers))
-        n += int(part.connections.max(initial=-1)) + 1
-    names = [column.name for column in fields(Flows)]
-    return Flows(*(np.concatenate([getattr(p, name) for p in numbered]) for name in names))
+    """Join flows, in the order of the parts; connections and sessions keep different numbers."""
+    columns = {c.name: [getattr(part, c.name) for part in parts] for c in fields(Flows)}
+    for name in ("connections", "sessions"):
+        columns[name] = _renumber(columns[name])
+    return Flows(**{name: np.concatenate(parts) for name, parts in columns.items()})
+
+
+def _renumber(parts: Sequence[NDArray[np.int32]]) -> list[NDArray[np.int32]]:
+    """Make the numbers of each part different from those of the parts before; -1 stays."""
+    counts = [int(part.max(initial=-1)) + 1 for part in parts]
+    first = np.cumsum([0, *counts[:-1]])
+    return [
+        np.where(part >= 0, part + n, part).astype(np.int32)
+        for part, n in zip(parts, first, strict=True)
+    ]
 
 
 def split_subflows(flows: Flows, counts: Any) -> Flows:
@@ -94,6 +104,9 @@ def split_subflows(flows: Flows, counts: Any) -> Flows:
     columns = {c.name: getattr(flows, c.name)[rows] for c in fields(Flows)}
     columns["sizes_bytes"] = (columns["sizes_bytes"] + n[rows] - 1 - place) // n[rows]
     columns["connections"] = rows.astype(np.int32)
+    # Each subflow has a window of its own.
+    sessions = columns["sessions"]
+    columns["sessions"] = np.where(sessions >= 0, sessions * n.max() + place, -1).astype(np.int32)
     return Flows(**columns)
 
 

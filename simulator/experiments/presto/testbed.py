@@ -65,8 +65,7 @@ def _transports(c: Conditions, scheme: str) -> list[Transport]:
         initial_timeout_s=0.2,
     )
     short = replace(bulk, small_queue_bytes=None)
-    # Connections that are kept open keep the window of the last flow, if the next one follows
-    # within the retransmission time-out, and the threshold of the last loss.
+    # The first short flow of a connection finds the window that earlier ones would have left.
     if "short_window" in c.values:
         short = replace(short, initial_window=c.integer("short_window"))
     if "threshold" in c.values:
@@ -128,7 +127,7 @@ def _count_subflows(c: Conditions, flows: Flows) -> Integers:
 def draw_short_flows(
     c: Conditions, pairs: tuple[Integers, Integers], size_bytes: int, seed: int
 ) -> Flows:
-    """Short flows between pairs, at random times.
+    """Short flows between pairs, at random times; those of a pair share a connection.
 
     ``early_percent`` of them begin in the warm-up, in which elephants leave slow start; without
     that parameter none do.
@@ -145,7 +144,8 @@ def draw_short_flows(
     starts = [random.uniform(*span, len(of)) for span, of in zip(spans, rows, strict=True)]
     row = np.concatenate(rows)
     sources, targets = (ends[row] for ends in pairs)
-    return create_flows(np.concatenate(starts), sources, targets, size_bytes, transport=SHORT)
+    flows = create_flows(np.concatenate(starts), sources, targets, size_bytes, transport=SHORT)
+    return replace(flows, sessions=row.astype(np.int32))
 
 
 def find_times(c: Conditions, acknowledged_s: Floats, seed: int) -> Floats:
@@ -177,7 +177,14 @@ _PARAMETERS = (
     Parameter(
         "short_ms", 5.0, "mean time between short flows of a host", unit="ms", low=1, high=1000
     ),
-    Parameter("short_window", 36, "window of a short flow", unit="packets", low=2, high=4096),
+    Parameter(
+        "short_window",
+        36,
+        "window of the first short flow of a connection",
+        unit="packets",
+        low=2,
+        high=4096,
+    ),
     Parameter("link_gbps", 10.0, "rate of every cable", unit="Gb/s", low=0.1, high=100),
     Parameter("host_share", 0.985, "rate of a host as a share of that", low=0.1, high=1),
     Parameter("delay_us", 50.0, "delay of a host and its cable", unit="µs", low=0.1, high=10_000),
@@ -187,7 +194,9 @@ _PARAMETERS = (
     Parameter("host_queue_kb", 32, "bulk in the queue of a host", unit="kB", low=2, high=100_000),
     Parameter("buffer_mb", 9, "shared buffer of a switch", unit="MB", low=1, high=1000),
     Parameter("max_window", 4096, "largest window", unit="packets", low=64, high=16_384),
-    Parameter("reply_bytes", 2, "acknowledgements per data packet", unit="B", low=1, high=1000),
+    Parameter(
+        "reply_bytes", 2, "acknowledgement bytes per data packet", unit="B", low=1, high=1000
+    ),
     Parameter("seeds", 5, "independent runs", low=1, high=20),
 )
 # The published runs of 10 s include the start of the elephants.

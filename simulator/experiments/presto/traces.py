@@ -59,7 +59,10 @@ def draw_sizes(c: Conditions, n: int, random: np.random.Generator) -> Integers:
 
 
 def draw_flows(c: Conditions, seed: int) -> Flows:
-    """Flows of all hosts to random hosts of other racks, at random times."""
+    """Flows of all hosts to random hosts of other racks, at random times.
+
+    Those of a pair use one connection, which each server has to every other.
+    """
     random, end_s = np.random.default_rng([seed, 2]), find_end(c)
     n = max(round(HOSTS * end_s / (1e-3 * c.number("flow_ms"))), 1)
     sources = random.integers(HOSTS, size=n)
@@ -70,7 +73,9 @@ def draw_flows(c: Conditions, seed: int) -> Flows:
     sizes = draw_sizes(c, n, random)
     transports = np.where(sizes < SHORT_BELOW_BYTES, SHORT, BULK)
     return replace(
-        create_flows(starts, sources, targets, sizes), transports=transports.astype(np.int32)
+        create_flows(starts, sources, targets, sizes),
+        transports=transports.astype(np.int32),
+        sessions=(HOSTS * sources + targets).astype(np.int32),
     )
 
 

@@ -18,6 +18,7 @@ from simulator.packets.arrays import (
     outcomes_of,
     packets_of,
     queues_of,
+    sessions_of,
     transports_of,
 )
 from simulator.packets.forwarding import fill_flow_routes, route_packet
@@ -47,6 +48,8 @@ from simulator.packets.transport.congestion import (
     enlarge_linked_window,
     enlarge_window,
     react_to_marks,
+    resume_session,
+    save_session,
 )
 from simulator.packets.transport.scoreboard import (
     count_in_flight,
@@ -83,12 +86,7 @@ def start_flow(state: Any) -> None:
     follows = number > 0 and demand.connection == demand_of(state)[number - 1].connection
     join_connection(state, slot, follows and demand.connection != NONE)
     transport = transports_of(state)[flow.transport]
-    flow.window = transport.initial_window
-    flow.threshold = transport.initial_threshold
-    flow.edge_window = transport.initial_window
-    flow.edge_threshold = transport.initial_threshold
-    flow.alpha = transport.initial_alpha
-    flow.gap_mean = transport.initial_gap
+    _begin_window(state, flow, transport, demand.session)
     fill_flow_routes(state, slot)
     if transport.congestion_control == OPEN_LOOP:
         _send_open_loop(state, slot)
@@ -96,6 +94,20 @@ def start_flow(state: Any) -> None:
     restart_timer(state, slot)
     send_window(state, slot)
     flow.window_end = flow.next
+
+
+@compile_inlined
+def _begin_window(state: Any, flow: Any, transport: Any, session: Any) -> None:
+    """Begin with the windows of the transport, or with what the session was left with."""
+    flow.window = transport.initial_window
+    flow.threshold = transport.initial_threshold
+    flow.edge_window = transport.initial_window
+    flow.edge_threshold = transport.initial_threshold
+    flow.alpha = transport.initial_alpha
+    flow.gap_mean = transport.initial_gap
+    flow.session = session
+    if session != NONE and sessions_of(state)[session].flows > 0:
+        resume_session(flow, sessions_of(state)[session])
 
 
 @compile_loop
@@ -263,6 +275,8 @@ def receive_acknowledgement(state: Any, index: Any) -> None:
             send_window(state, slot)
         else:
             outcomes_of(state)[flow.id].acknowledged = state.now
+            if flow.session != NONE:
+                save_session(flow, sessions_of(state)[flow.session])
     release_packet(state, index)
 
 

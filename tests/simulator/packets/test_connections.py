@@ -1,4 +1,6 @@
-"""Subflows of a connection: their bytes, results, and windows linked as by OLIA."""
+"""Subflows of a connection, with windows linked as by OLIA, and connections that are kept open."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ from simulator.packets.traffic import (
     poisson_flows,
     split_subflows,
 )
-from tests.simulator.packets.networks import dumbbell
+from tests.simulator.packets.networks import NO_LIMIT, dumbbell
 
 BULK = {"initial_window": 2, "max_window": 1024}
 OLIA, NEWRENO = Transport("olia", **BULK), Transport("newreno", **BULK)
@@ -35,6 +37,39 @@ def test_subflows_carry_all_bytes_in_shares_that_differ_by_one():
     with pytest.raises(BadInput) as refused:
         split_subflows(flows, 8)
     assert refused.value.field == "counts"
+
+
+def test_sessions_keep_different_numbers_and_each_subflow_has_its_own():
+    flows = replace(create_flows([0.0, 1.0, 2.0], 0, 1, 10), sessions=np.array([0, -1, 0], "i4"))
+    assert join_flows([flows, flows]).sessions.tolist() == [0, -1, 0, 1, -1, 1]
+    split = split_subflows(flows, [2, 1, 3])
+    assert split.sessions.tolist() == [0, 1, -1, 0, 1, 2]
+
+
+def test_a_flow_begins_with_the_window_that_the_last_one_of_its_session_ended_with():
+    # Round trips of 6 ms. Windows of 10, 20, 40 and 30 packets of 80; then of 80 and 20 of 90.
+    flows = create_flows([0.0, 0.1, 0.2, 0.3], 0, 1, 100 * 1460)
+    network, transport = dumbbell(1, 100e9, 1e-3), Transport("newreno")
+    found = {}
+    for sessions in ([0, 0, 0, -1], [0, 1, 0, 1]):
+        numbered = replace(flows, sessions=np.array(sessions, "i4"))
+        result = simulate_network(network, numbered, transport, NO_LIMIT, Run())
+        found[tuple(sessions)] = np.rint(1e3 * result.completion_s).tolist()
+    assert found == {(0, 0, 0, -1): [21, 9, 9, 21], (0, 1, 0, 1): [21, 21, 9, 9]}
+
+
+def test_a_loss_is_remembered_by_the_next_flows_of_the_session():
+    flows = create_flows([0.0, 0.1, 0.2], 0, 1, 36 * 1460)
+    transport = Transport("cubic", initial_window=36, initial_timeout_s=1.0)
+    run = Run(losses=((0, 10),))
+    found = {}
+    for session in (-1, 0):
+        numbered = replace(flows, sessions=np.full(3, session, "i4"))
+        result = simulate_network(dumbbell(1, 100e9, 1e-3), numbered, transport, NO_LIMIT, run)
+        assert result.resent.tolist() == [1, 0, 0]
+        found[session] = np.rint(1e3 * result.completion_s).tolist()
+    # The loss costs a round trip, and leaves 25 of the 36 packets that else need one.
+    assert found == {-1: [9, 3, 3], 0: [9, 9, 9]}
 
 
 def test_a_connection_ends_with_its_last_subflow():
