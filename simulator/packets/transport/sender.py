@@ -86,7 +86,7 @@ def start_flow(state: Any) -> None:
     follows = number > 0 and demand.connection == demand_of(state)[number - 1].connection
     join_connection(state, slot, follows and demand.connection != NONE)
     transport = transports_of(state)[flow.transport]
-    _begin_window(state, flow, transport, demand.session)
+    _initialize_windows(state, flow, transport, demand.session)
     fill_flow_routes(state, slot)
     if transport.congestion_control == OPEN_LOOP:
         _send_open_loop(state, slot)
@@ -97,7 +97,7 @@ def start_flow(state: Any) -> None:
 
 
 @compile_inlined
-def _begin_window(state: Any, flow: Any, transport: Any, session: Any) -> None:
+def _initialize_windows(state: Any, flow: Any, transport: Any, session: Any) -> None:
     """Begin with the windows of the transport, or with what the session was left with."""
     flow.window = transport.initial_window
     flow.threshold = transport.initial_threshold
