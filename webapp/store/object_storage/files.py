@@ -65,7 +65,7 @@ def publish_missing(folders: Iterable[Path]) -> int:
     for folder in folders:
         known = set(_below(folder).values_list("path", flat=True))
         for path in sorted(folder.rglob("*")) if folder.is_dir() else ():
-            if path.is_file() and not _is_private(path) and _relative(path) not in known:
+            if path.is_file() and not _is_private(path, folder) and _relative(path) not in known:
                 publish(path, path)
                 n += 1
     return n
@@ -147,7 +147,7 @@ def stored_named(name: str, root: Path) -> list[Path]:
 
 def stored_in(folder: Path) -> list[Path]:
     """Paths of all files below a folder that are in the manifest or on this machine, by name."""
-    found = {path for path in folder.rglob("*") if path.is_file() and not _is_private(path)}
+    found = {path for path in folder.rglob("*") if path.is_file() and not _is_private(path, folder)}
     if is_configured():
         found.update(Path(settings.DATA_DIR) / row.path for row in _below(folder))
     return sorted(found)
@@ -318,7 +318,7 @@ def _relative(path: Path) -> str:
     return path.relative_to(settings.DATA_DIR).as_posix()
 
 
-def _is_private(path: Path) -> bool:
-    """Whether a file is temporary or derived, which is built again; snapshots cannot be."""
-    parts = path.relative_to(settings.DATA_DIR).parts
+def _is_private(path: Path, folder: Path) -> bool:
+    """Whether a file below a folder is temporary or derived; snapshots cannot be built again."""
+    parts = path.relative_to(folder).parts
     return any(part.startswith(".") and part != ".snapshots" for part in parts)
