@@ -18,7 +18,6 @@ from zlib import crc32
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from lake.open_files import OpenFiles
@@ -146,9 +145,12 @@ def _open(path: Path) -> RowFile:
 _files = OpenFiles(_open, 256)
 
 
-def open_dataset(paths: Sequence[Path]) -> ds.Dataset:
+def open_dataset(paths: Sequence[Path]) -> Any:
     """All rows of files of one format and schema, as DuckDB reads them; at least one path."""
     kind = "ipc" if paths[0].suffix == SUFFIX else "parquet"
+    # It loads pandas, which only comparisons of surveys may wait for.
+    import pyarrow.dataset as ds  # noqa: PLC0415
+
     return ds.dataset([str(path) for path in paths], format=kind)
 
 
