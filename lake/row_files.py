@@ -148,7 +148,7 @@ _files = OpenFiles(_open, 256)
 def open_dataset(paths: Sequence[Path]) -> Any:
     """All rows of files of one format and schema, as DuckDB reads them; at least one path."""
     kind = "ipc" if paths[0].suffix == SUFFIX else "parquet"
-    # It loads pandas, which only comparisons of surveys may wait for.
+    # It loads pandas, for which only workers may wait, that index or compare surveys.
     import pyarrow.dataset as ds  # noqa: PLC0415
 
     return ds.dataset([str(path) for path in paths], format=kind)

@@ -50,6 +50,7 @@ class SortedPart:
         self._file = pq.ParquetFile(path, page_checksum_verification=True)
         self._lock = Lock()  # one reader of a file at a time
         self._groups = _bounds_of(self._file)
+        self._names = self._file.schema_arrow.names
 
     @property
     def is_sorted(self) -> bool:
@@ -71,8 +72,11 @@ class SortedPart:
             is_wanted = reduce(pc.and_, (_is_in(named[key], keys[key]) for key in keys))
             if not pc.any(is_wanted).as_py():
                 return self._file.schema_arrow.empty_table()
-            found = self._file.read_row_groups(groups, use_threads=False)
-        return found.filter(is_wanted)
+            others = [name for name in self._names if name not in keys]
+            found = self._file.read_row_groups(groups, columns=others, use_threads=False)
+        for key in keys:
+            found = found.append_column(key, named[key])
+        return found.select(self._names).filter(is_wanted)
 
 
 def _is_in(column: pa.ChunkedArray, values: Sequence[str]) -> pa.ChunkedArray:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.service.api_client import ApiClient, Form
-from benchmarks.service.background import Background
+from benchmarks.service.background import Failed, Repetition
 from tests.cartography.traffic.logs import conn, header
 
 # An import needs seconds, and as many times its lease as workers are lost.
@@ -30,43 +30,37 @@ def build_form() -> Form:
     return Form(part.encode(), f"multipart/form-data; boundary={mark}")
 
 
-class Uploads(Background):
-    """A thread that uploads a log; ``enter`` runs work on the machine that sends requests."""
+class Uploads(Repetition):
+    """Uploads of a log; ``enter`` runs work on the machine that sends requests."""
+
+    kind = "upload"
 
     def __init__(
         self, addresses: Sequence[str], token: str, enter: Callable[[Callable[[], Any]], Any]
     ) -> None:
-        self._client, self._form = ApiClient(addresses, token), build_form()
         super().__init__(enter)
-        self.done = 0
-        self.faults: list[str] = []
+        self._client, self._form = ApiClient(addresses, token), build_form()
 
-    def run(self) -> None:
-        """Upload until stopped, then look for what is left."""
-        calm: Any = None
-        while not self._stopped.is_set():
-            key = f"upload-{self.done}"
-            found = self._upload(key)
-            calm = calm or found
-            if found != calm or not found.get("aws"):
-                self.faults.append(f"{key}: {str(found)[:200]} instead of {str(calm)[:200]}")
-            self.done += 1
-        if left := self._client.ask("GET", "/api/v1/captures?limit=500")["results"]:
-            self.faults.append(f"captures that were deleted are listed: {left}")
-
-    def _upload(self, key: str) -> Any:
-        """Return the clouds of one capture, which is then deleted, or why there is none."""
+    def perform(self, key: str) -> Any:
+        """Return the clouds of one capture, which is then deleted; raises ``Failed``."""
         made = self._client.ask("POST", "/api/v1/captures", self._form, key)
         deadline = time.monotonic() + LIMIT_S
         address = f"/api/v1/captures/{made['capture']}"
         while made["status"] not in ("finished", "failed"):
             if time.monotonic() > deadline:
-                return {"late": made["status"]}
+                raise Failed(f"{made['status']} after {LIMIT_S:.0f} s")
             time.sleep(1)
             made = self._client.ask("GET", f"{address}/upload")
         if made["status"] == "failed":
-            return {"error": made["error"]}
+            raise Failed(made["error"])
         clouds = self._client.ask("GET", address)["clouds"]
         # A process that is killed after the deletion has given no answer.
         self._client.ask("DELETE", address, accepted=(404,))
+        if not clouds.get("aws"):
+            raise Failed(f"no connections to the cloud among {clouds}")
         return clouds
+
+    def find_left(self) -> str:
+        """Return the captures that are listed although each was deleted."""
+        left = self._client.ask("GET", "/api/v1/captures?limit=500")["results"]
+        return f"captures that were deleted are listed: {left}" if left else ""

@@ -145,34 +145,18 @@ def collapse_window(flow: Any, transport: Any) -> None:
 
 
 @compile_loop
-def save_session(flow: Any, session: Any) -> None:
-    """Keep what the next flow of the same connection begins with, after all was acknowledged."""
-    session.flows += 1
-    session.window = flow.window
-    session.threshold = flow.threshold
-    session.smoothed = flow.smoothed
-    session.variation = flow.variation
-    session.plateau = flow.plateau
-    session.window_at_cut = flow.window_at_cut
-    session.epoch = flow.epoch
-    session.inflection = flow.inflection
-    session.origin = flow.origin
-    session.friendly = flow.friendly
-
-
-@compile_loop
-def resume_session(flow: Any, session: Any) -> None:
-    """Begin with what the last flow of the same connection ended with."""
-    flow.window = session.window
-    flow.threshold = session.threshold
-    flow.smoothed = session.smoothed
-    flow.variation = session.variation
-    flow.plateau = session.plateau
-    flow.window_at_cut = session.window_at_cut
-    flow.epoch = session.epoch
-    flow.inflection = session.inflection
-    flow.origin = session.origin
-    flow.friendly = session.friendly
+def copy_window(source: Any, target: Any) -> None:
+    """Copy window, threshold and round-trip time between a flow and its session."""
+    target.window = source.window
+    target.threshold = source.threshold
+    target.smoothed = source.smoothed
+    target.variation = source.variation
+    target.plateau = source.plateau
+    target.window_at_cut = source.window_at_cut
+    target.epoch = source.epoch
+    target.inflection = source.inflection
+    target.origin = source.origin
+    target.friendly = source.friendly
 
 
 @compile_loop

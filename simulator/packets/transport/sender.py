@@ -43,13 +43,12 @@ from simulator.packets.samples import record_rtt
 from simulator.packets.tagging import choose_priority
 from simulator.packets.transport.congestion import (
     collapse_window,
+    copy_window,
     cut_window,
     enlarge_edge_window,
     enlarge_linked_window,
     enlarge_window,
     react_to_marks,
-    resume_session,
-    save_session,
 )
 from simulator.packets.transport.scoreboard import (
     count_in_flight,
@@ -107,7 +106,7 @@ def _initialize_windows(state: Any, flow: Any, transport: Any, session: Any) -> 
     flow.gap_mean = transport.initial_gap
     flow.session = session
     if session != NONE and sessions_of(state)[session].flows > 0:
-        resume_session(flow, sessions_of(state)[session])
+        copy_window(sessions_of(state)[session], flow)
 
 
 @compile_loop
@@ -276,7 +275,8 @@ def receive_acknowledgement(state: Any, index: Any) -> None:
         else:
             outcomes_of(state)[flow.id].acknowledged = state.now
             if flow.session != NONE:
-                save_session(flow, sessions_of(state)[flow.session])
+                sessions_of(state)[flow.session].flows += 1
+                copy_window(flow, sessions_of(state)[flow.session])
     release_packet(state, index)
 
 
