@@ -9,7 +9,7 @@ from crawlers.engine.engine import Engine, EngineConfig, Question
 from crawlers.engine.nameservers import Server
 from crawlers.engine.retransmit_timer import CongestionWindow
 from tests.crawlers.engine.responder import Responder, good
-from tests.crawlers.engine.slow_server import SlowServer
+from tests.crawlers.engine.slow_server import MOST_LATE_S, SlowServer
 
 pytestmark = pytest.mark.usefixtures("each_core")
 
@@ -38,10 +38,15 @@ def test_a_slow_server_answers_every_name(is_named):
 
 def test_questions_that_a_small_buffer_drops_are_asked_until_answered():
     asked = [Question(f"n{i}.example", tag=i) for i in range(600)]
-    with SlowServer(per_second=300, buffer_octets=24_000) as slow, engine_of(slow) as engine:
-        found = list(engine.ask(asked))
-        queries = engine.stats.queries
-    assert {result.status for result in found} == {DnsStatus.NOERROR}
+    # On a busy machine the server may stand still, which is no matter of its buffer.
+    for _ in range(5):
+        with SlowServer(per_second=300, buffer_octets=24_000) as slow, engine_of(slow) as engine:
+            found = list(engine.ask(asked))
+            queries = engine.stats.queries
+        is_answered = {result.status for result in found} == {DnsStatus.NOERROR}
+        if (is_answered and queries < 4 * 600) or slow.late_s < MOST_LATE_S:
+            break
+    assert is_answered
     assert queries < 4 * 600
 
 
